@@ -30,8 +30,8 @@ const plugins = {
 export const withLateModules = copiesOf(async ({ root, run }) => {
   const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello-1.tgz')))
   if (exitCode !== 0) throw new Error(stdout)
-  for (const [name, plugin] of Object.entries(plugins))
-    await sampleTarball(join(root, `${name}.tgz`), { version: '2.0.0', plugin })
+  for (const [at, [name, plugin]] of Object.entries(plugins).entries())
+    await sampleTarball(join(root, `${name}.tgz`), { version: `2.0.${at}`, plugin })
 })
 
 /** Runs the host as a process of its own: it minds what modules do outside of requests. */

@@ -6,49 +6,79 @@ import { started, until, withLateModules } from './late-modules.ts'
 import { get, runningHost } from './running-host.ts'
 import { sampleTarball } from './sample-module.ts'
 
-for (const [name, reason] of [
-  ['rejects', /hello: it threw outside a request: late/],
-  ['throws', /hello: it threw outside a request: late/],
-  ['blocks', /hello blocked the event loop for more than 5 s, at index\.js:\d+/],
-] as const) {
-  t.test(`a change is reverted if its module ${name} while it is watched: exit 5`, async (t) => {
-    const application = await withLateModules(t)
-    const { root, directory, run } = application
-    const former = await readLockFile(directory)
-    const host = await started(t, application)
-    t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
-      exitCode: 5,
-      json: { error: { code: 'taken-back', message: reason } },
-    })
-    t.strictSame(await readLockFile(directory), { ...former, generation: 3 })
-    await until(async () => (await host.hello()).version === '1.0.0')
-    t.match((await run('module-list')).json, { generation: 3, modules: [{ state: 'active' }] })
-    t.match((await run('module-history')).json.generations.at(-1), { takesBack: 2, reason })
-    t.match((await run('audit')).json.records, [
-      {
-        actor: 'host',
-        action: 'module-install',
-        object: 'hello',
-        outcome: 'taken back',
-        details: { reason },
-      },
-      { actor: /^os:/, outcome: 'done' },
-      {},
-    ])
-    await host.says(reason)
-    t.equal((await run('doctor')).exitCode, 0)
-  })
-}
-
-t.test('a reverted first installation is gone', async (t) => {
+t.test('the changes of a host, one after the other', async (t) => {
   const application = await withLateModules(t)
   const { root, directory, run } = application
-  await run('module-remove', 'hello')
   const host = await started(t, application)
-  t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
-  await until(async () => (await readLockFile(directory)).generation === 4)
-  t.strictSame((await readLockFile(directory)).modules, {})
-  await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
+  const generation = async () => (await readLockFile(directory)).generation
+
+  for (const [name, reason] of [
+    ['rejects', /hello: it threw outside a request: late/],
+    ['throws', /hello: it threw outside a request: late/],
+    ['blocks', /hello blocked the event loop for more than 5 s, at index\.js:\d+/],
+  ] as const) {
+    await t.test(`a change is reverted if its module ${name} while it is watched: exit 5`, async (t) => {
+      const former = await readLockFile(directory)
+      const [next, saidBefore] = [former.generation + 2, host.stderr.length]
+      t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
+        exitCode: 5,
+        json: { error: { code: 'taken-back', message: reason } },
+      })
+      t.strictSame(await readLockFile(directory), { ...former, generation: next })
+      await until(async () => (await host.hello()).version === '1.0.0')
+      t.match((await run('module-list')).json, { generation: next, modules: [{ state: 'active' }] })
+      t.match((await run('module-history')).json.generations.at(-1), { takesBack: next - 1, reason })
+      t.match((await run('audit', '--limit', '3')).json.records, [
+        {
+          actor: 'host',
+          action: 'module-install',
+          object: 'hello',
+          outcome: 'taken back',
+          details: { reason },
+        },
+        { actor: /^os:/, outcome: 'done' },
+        {},
+      ])
+      await until(() => reason.test(host.stderr.slice(saidBefore)))
+      // A generation that is no longer kept leaves its package to the next command.
+      const { findings } = (await run('doctor')).json as { findings: { id: string }[] }
+      t.strictSame(
+        findings.filter(({ id }) => id !== 'store-unused'),
+        [],
+      )
+    })
+  }
+
+  await t.test('a host waits for the running command before it reverts', async (t) => {
+    const former = await generation()
+    await run('module-install', join(root, 'rejects.tgz'))
+    const lock = acquireFileLock(commandLockFile(directory))
+    await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
+    t.equal(await generation(), former + 1)
+    lock?.release()
+    await until(async () => (await generation()) === former + 2)
+    await until(async () => (await host.hello()).version === '1.0.0')
+  })
+
+  await t.test('a change that settles stays, and a module that fails later fails alone', async (t) => {
+    const former = await generation()
+    t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '10'), {
+      exitCode: 0,
+      json: { settled: true, live: true },
+    })
+    await fetch(`${host.url}/hello`, { headers: { reject: '1' } })
+    await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
+    t.equal(await generation(), former + 1)
+  })
+
+  await t.test('a reverted first installation is gone', async (t) => {
+    await run('module-remove', 'hello')
+    const former = await generation()
+    t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
+    await until(async () => (await generation()) === former + 2)
+    t.strictSame((await readLockFile(directory)).modules, {})
+    await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
+  })
 })
 
 t.test('a reverted enable disables the module, and can be repeated', async (t) => {
@@ -80,19 +110,6 @@ t.test('a module whose routes fail more than before is reverted', async (t) => {
   })
 })
 
-t.test('a change that settles stays, and a module that fails later fails alone', async (t) => {
-  const application = await withLateModules(t)
-  const { root, directory, run } = application
-  const host = await started(t, application)
-  t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '10'), {
-    exitCode: 0,
-    json: { settled: true, live: true },
-  })
-  await fetch(`${host.url}/hello`, { headers: { reject: '1' } })
-  await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-  t.equal((await readLockFile(directory)).generation, 2)
-})
-
 t.test('a wait shorter than the watch reports that the watch continues', async (t) => {
   const { root, directory, run } = await withLateModules(t)
   await runningHost(t, directory)
@@ -113,19 +130,6 @@ t.test('a change is not reverted after another change', async (t) => {
   for (const _ of Array(10)) await failing()
   t.match((await get(running, '/hello')).body, { version: '2.0.0' })
   t.equal((await readLockFile(directory)).generation, 3)
-})
-
-t.test('a host waits for the running command before it reverts', async (t) => {
-  const application = await withLateModules(t)
-  const { root, directory, run } = application
-  const host = await started(t, application)
-  await run('module-install', join(root, 'rejects.tgz'))
-  const lock = acquireFileLock(commandLockFile(directory))
-  await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-  t.equal((await readLockFile(directory)).generation, 2)
-  lock?.release()
-  await until(async () => (await readLockFile(directory)).generation === 3)
-  await until(async () => (await host.hello()).version === '1.0.0')
 })
 
 t.test('a setting that makes a module fail is reverted with the text of the file', async (t) => {

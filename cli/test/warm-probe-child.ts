@@ -1,14 +1,16 @@
-// The child of `warm-probe.ts`: runs the program of the probe's child once for each request. What that imports is
-// loaded once.
+// The child of `warm-probe.ts`: runs the program of the probe's child once for each request, and describes tables.
+// What that imports is loaded once.
 import { EventEmitter } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import threads from 'node:worker_threads'
+import type { Asked } from './warm-probe.ts'
 
 const tell = process.send?.bind(process)
 const { Worker } = threads
 
-// No watchdog: what it is there for ends without a yes here, too, and is asked again of a child that has one.
+// No watchdog: what it is there for ends without an answer here, too, and is asked again of a child that has one.
 threads.Worker = new Proxy(Worker, {
   construct(target, args, newTarget) {
     if (!/probe-watchdog\.[jt]s$/.test(String(args[0]))) return Reflect.construct(target, args, newTarget)
@@ -20,17 +22,27 @@ threads.Worker = new Proxy(Worker, {
 syncBuiltinESMExports()
 
 let probes = 0
-process.on(
-  'message',
-  async (message: { readonly program?: string; readonly request: { scratch: string } }) => {
-    const { program, request } = message
-    // What is emitted below comes here, too.
-    if (program === undefined) return
-    process.chdir(request.scratch)
-    process.env.TMPDIR = request.scratch
-    Object.assign(process, { send: tell })
-    await import(`${pathToFileURL(program)}?${probes++}`)
-    process.emit('message', request, undefined)
-  },
-)
+process.on('message', async (message: Asked | { readonly program?: undefined }) => {
+  // What is emitted below comes here, too.
+  if (message.program === undefined) return
+  if ('set' in message) return tell?.({ kind: 'tables', id: message.id, tables: await tablesOf(message) })
+  const { program, request } = message
+  process.chdir(request.scratch)
+  process.env.TMPDIR = request.scratch
+  Object.assign(process, { send: tell })
+  await import(`${pathToFileURL(program)}?${probes++}`)
+  process.emit('message', request, undefined)
+})
 process.once('disconnect', () => process.exit())
+
+/** What the program would answer; undefined where its migrations fail. */
+async function tablesOf({ program, set }: Extract<Asked, { set: unknown }>): Promise<unknown> {
+  const load = (path: string) => import(pathToFileURL(join(dirname(program), path)).href)
+  const { tablesOnEmptyDatabase } = await load('tables-on-empty-database.js')
+  const { readMigrations } = await load('../migrations/migration-files.js')
+  try {
+    return tablesOnEmptyDatabase(set, await readMigrations(set, 'sqlite'))
+  } catch {
+    return undefined
+  }
+}

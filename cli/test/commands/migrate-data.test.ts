@@ -13,8 +13,7 @@ import { get, runningHost } from '../running-host.ts'
 
 /** An application on SQLite with some notes, and a schema that it can move to. */
 async function notes(t: Test, count = 3) {
-  const application = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
-  await application.run('module-install', application.v1)
+  const application = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1')
   const host = await runningHost(t, application.directory)
   for (let time = 0; time < count; time++) await post(host.url)
   await host.close()

@@ -133,9 +133,7 @@ t.test('without a migration in between, the data stay', async (t) => {
 })
 
 t.test('--restore-snapshot also restores data that a reversible migration dropped', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
-  await run('module-install', v1)
-  await run('module-install', v2)
+  const { directory, run } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1', 'v2')
   await write(directory, 1)
   t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
     exitCode: 0,

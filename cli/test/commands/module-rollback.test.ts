@@ -9,9 +9,8 @@ import { sampleTarball } from '../sample-module.ts'
 const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
 
 t.test('the previous version and its schema return at once, and the data stay', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { directory, run, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1')
   const running = await runningHost(t, directory)
-  await run('module-install', v1)
   await post(running.url)
   await run('module-install', v2)
   t.match((await get(running, '/note')).body, { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] })
@@ -26,9 +25,7 @@ t.test('the previous version and its schema return at once, and the data stay', 
 })
 
 t.test('rollback works without a host, and to an empty application', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
-  await run('module-install', v1)
-  await run('module-install', v2)
+  const { directory, run } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1', 'v2')
   t.match(await run('module-rollback', '1'), {
     exitCode: 0,
     json: { undone: ['note/002-colour'], live: false },
@@ -38,9 +35,7 @@ t.test('rollback works without a host, and to an empty application', async (t) =
 })
 
 t.test('an irreversible migration is a refusal, and nothing changes', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, undefined)
-  await run('module-install', v1)
-  await run('module-install', v2)
+  const { directory, run } = await noteVersions(t, undefined, 'v1', 'v2')
   const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
   t.match(await run('module-rollback'), {
     exitCode: 4,
@@ -78,8 +73,7 @@ t.test('the history has the time, the command and the changes', async (t) => {
 })
 
 t.test('packages without a recent generation are removed from the store', async (t) => {
-  const { root, directory, run, v1 } = await noteVersions(t, undefined)
-  await run('module-install', v1)
+  const { root, directory, run } = await noteVersions(t, undefined, 'v1')
   await run('module-remove', 'note')
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
   await run('module-install', other)
@@ -94,9 +88,8 @@ t.test('packages without a recent generation are removed from the store', async 
 })
 
 t.test('a running host rolls back and forward, also over a removal and a disabled module', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { directory, run, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1')
   const running = await runningHost(t, directory)
-  await run('module-install', v1)
   await post(running.url)
   await run('module-install', v2)
   const [one, two] = [
@@ -136,9 +129,7 @@ t.test('installing an older package keeps the newer schema, and rollback undoes 
 })
 
 t.test('missing packages are downloaded again; if that fails, nothing changes', async (t) => {
-  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
-  await run('module-install', v1)
-  await run('module-install', v2)
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1', 'v2')
   for (const command of ['disable', 'enable', 'disable', 'enable']) await run(`module-${command}`, 'note')
   const lock = await readLockFile(directory)
   await rename(v1, `${v1}.away`)

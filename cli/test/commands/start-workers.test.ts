@@ -174,12 +174,12 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
     t.match(await ask('/health/ready'), { status: 200 })
   })
 
-  await t.test('SIGTERM stops all processes cleanly', async (t) => {
+  await t.test('if all processes keep ending, the parent ends with the reason', async (t) => {
     const { workers } = await state()
-    running.child.kill('SIGTERM')
-    t.equal(await running.ended, 0)
-    t.notOk(workers.some(({ pid }) => isAlive(pid)))
-    t.equal(await callRunningHost(directory, 'state'), undefined)
+    await writeFile(join(directory, 'app.config.json'), '{ "name": 1 }')
+    for (const { pid } of workers) process.kill(pid, 'SIGKILL')
+    t.equal(await running.ended, 1)
+    t.match(running.stderr, /keep ending.*name/s)
   })
 })
 
@@ -189,7 +189,7 @@ for (const [name, detached] of [
 ] as const) {
   t.test(`a signal to ${name}: none is ready, all serve, then all end`, { skip: skipPostgres }, async (t) => {
     const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
-    const { running, state, url } = await startWorkers(t, { environment, detached })
+    const { directory, running, state, url } = await startWorkers(t, { environment, detached })
     const { workers } = await state()
     const pid = running.child.pid as number
     process.kill(detached ? -pid : pid, 'SIGTERM')
@@ -206,6 +206,7 @@ for (const [name, detached] of [
     t.equal(await running.ended, 0, running.stderr)
     t.equal(running.stderr.split('stopped: ').length, WORKERS + 2, running.stderr)
     t.notOk(workers.some(({ pid }) => isAlive(pid)))
+    t.equal(await callRunningHost(directory, 'state'), undefined)
   })
 }
 
@@ -221,22 +222,4 @@ t.test('a signal during the start ends the started processes', { skip: skipPostg
     t.equal(await running.ended, 0, running.stderr)
     t.equal(await callRunningHost(directory, 'state'), undefined)
   }
-})
-
-t.test('no process outlives a killed parent', { skip: skipPostgres }, async (t) => {
-  const { running, state } = await startWorkers(t)
-  const { workers } = await state()
-  running.child.kill('SIGKILL')
-  await running.ended
-  await until(() => !workers.some(({ pid }) => isAlive(pid)))
-  t.pass('all have ended')
-})
-
-t.test('if all processes keep ending, the parent ends with the reason', { skip: skipPostgres }, async (t) => {
-  const { running, directory, state } = await startWorkers(t)
-  const { workers } = await state()
-  await writeFile(join(directory, 'app.config.json'), '{ "name": 1 }')
-  for (const { pid } of workers) process.kill(pid, 'SIGKILL')
-  t.equal(await running.ended, 1)
-  t.match(running.stderr, /keep ending.*name/s)
 })

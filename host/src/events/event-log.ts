@@ -6,6 +6,7 @@ import {
   type EventQuery,
   type EventLog as EventReader,
   join,
+  many,
   maybeOne,
   run,
   type Sql,
@@ -16,6 +17,7 @@ import {
 } from '@mortise/module-sdk'
 import {
   type Engine,
+  isLoggedElsewhere,
   type Outbox,
   openStorage as open,
   type Storage,
@@ -25,6 +27,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
 import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
+import { extendLists, findListed, findLists, positionsOf, unlist, unlisted } from './event-lists.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -38,13 +41,19 @@ const BATCH = 1_000
  * Pause of a host on PostgreSQL after each look, in milliseconds. What many transactions commit
  * meanwhile is placed together.
  */
-const LOOK_PAUSE = 5
+const LOOK_PAUSE = 20
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
-/** Events that one statement scans at most for a type or a subject, because these have no index. */
+/** Events that one statement scans at most for a type or a subject, among those on no list yet. */
 const LOOKED_THROUGH_AT_ONCE = 5_000
+/** Positions on lists of which the reader filters out some, looked up at once at least. */
+const FILTERED_AT_ONCE = 500
+/** How long after an event it is put on its lists, in milliseconds: meanwhile more may come. */
+const LISTED_AFTER = 1_000
+/** The pause between two slices of events to list, in milliseconds: requests go first. */
+const LISTING_PAUSE = 10
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
-const FORGOTTEN_AT_ONCE = 200
+const FORGOTTEN_AT_ONCE = 100
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
 
@@ -163,6 +172,10 @@ export class EventLog implements EventReader {
   #announced = 0
   #looking: Promise<void> | undefined
   #lookAgain = false
+  #listing: Promise<void> | undefined
+  /** Whether the last listing failed. */
+  #cannotList = false
+  readonly #closing = new AbortController()
 
   constructor(storage: Storage, log: FastifyBaseLogger) {
     this.#storage = storage
@@ -172,23 +185,36 @@ export class EventLog implements EventReader {
     if (storage.engine === 'postgres') this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
   }
 
-  async read({ after, limit, types, owner, subject }: EventQuery): Promise<Event[]> {
+  async read(query: EventQuery): Promise<Event[]> {
+    const { after, limit, types, owner, subject } = query
     if (types?.length === 0) return []
     const wanted = [
       ...(types === undefined ? [] : [sql`type IN (${join(types.map((type) => sql`${type}`))})`]),
       ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
       ...(subject === undefined ? [] : [sql`subject = ${subject}`]),
     ]
-    if (owner !== undefined || wanted.length === 0) {
+    const lists = await findLists(this.#storage, query)
+    // The events of an owner have an index.
+    if (lists === undefined && (subject === undefined || owner !== undefined)) {
       return this.#select([sql`position > ${after}`, ...wanted], limit)
     }
-    // Reads in pieces, because one read would block the host, or a connection, for its whole
-    // duration.
     const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
       SELECT (SELECT coalesce(min(position), 1) FROM mortise_event) AS first,
              (SELECT coalesce(max(position), 0) FROM mortise_event) AS last`)
     const found: Event[] = []
-    for (let from = Math.max(after, first - 1); from < last && found.length < limit; ) {
+    let from = Math.max(after, first - 1)
+    while (lists !== undefined && from < lists.upTo && found.length < limit) {
+      const filters = owner !== undefined && lists.owner === ''
+      const most = Math.max(Math.min(limit - found.length, BATCH), filters ? FILTERED_AT_ONCE : 1)
+      const listed = await findListed(this.#storage, lists, from, most)
+      from = listed.length < most ? lists.upTo : (listed.at(-1)?.position ?? lists.upTo)
+      if (listed.length === 0) break
+      const these = sql`position IN (${positionsOf(listed)})`
+      found.push(...(await this.#select([these, ...wanted], limit - found.length)))
+    }
+    // Reads in pieces, because one read would block the host, or a connection, for its whole
+    // duration.
+    while (from < last && found.length < limit) {
       const to = from + LOOKED_THROUGH_AT_ONCE
       const piece = sql`position > ${from} AND position <= ${to}`
       found.push(...(await this.#select([piece, ...wanted], limit - found.length)))
@@ -250,6 +276,8 @@ export class EventLog implements EventReader {
     await this.#stopListening()
     this.#lookAgain = false
     await this.#looking
+    this.#closing.abort()
+    await this.#listing
   }
 
   /** Call it once the host's tables exist; after that it wakes by itself. */
@@ -272,6 +300,7 @@ export class EventLog implements EventReader {
         this.#lookAgain = false
         await this.#storage.sequenceOutbox()
         await this.#announce()
+        this.#listing ??= this.#list()
         if (this.#storage.engine === 'postgres') await pause(LOOK_PAUSE)
       }
     } catch (error) {
@@ -283,6 +312,27 @@ export class EventLog implements EventReader {
       this.#looking = undefined
     }
   }
+
+  /** Puts new events on their lists, behind the requests. */
+  async #list(): Promise<void> {
+    const { signal } = this.#closing
+    try {
+      await pause(LISTED_AFTER, undefined, { signal, ref: false })
+      if ((await this.#storage.maybeOne(unlisted)) === undefined) return
+      while (await this.#storage.transaction(extendLists)) {
+        await pause(LISTING_PAUSE, undefined, { signal, ref: false })
+      }
+      this.#cannotList = false
+    } catch (error) {
+      if (signal.aborted) return
+      // The next event tries again.
+      const level = this.#cannotList || isLoggedElsewhere(error) ? 'debug' : 'warn'
+      this.#cannotList = true
+      this.#log[level](error, 'cannot put new events on their lists; readers search them')
+    } finally {
+      this.#listing = undefined
+    }
+  }
 }
 
 /**
@@ -292,13 +342,16 @@ export class EventLog implements EventReader {
  */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
   // Skips old events that must stay, so that they do not block others.
-  const deleted = yield* run(sql`
-    DELETE FROM mortise_event WHERE at < ${before}
+  const old = yield* many<Pick<Event, 'position' | 'type'>>(sql`
+    SELECT position, type FROM mortise_event WHERE at < ${before}
       AND position IN (
         SELECT position FROM mortise_event AS candidate
         WHERE at >= ${before}
           OR NOT EXISTS (SELECT 1 FROM mortise_idempotency AS kept WHERE kept.event = candidate.id)
         ORDER BY position LIMIT ${limit})
       AND position < (SELECT max(position) FROM mortise_event)`)
-  return deleted === limit
+  if (old.length === 0) return false
+  yield* unlist(old)
+  yield* run(sql`DELETE FROM mortise_event WHERE position IN (${positionsOf(old)})`)
+  return old.length === limit
 }

@@ -4,6 +4,7 @@ import {
   type Database,
   DatabaseError,
   many,
+  maybeOne,
   one,
   run,
   send,
@@ -16,7 +17,7 @@ import { hostProblems } from '../http/problems.ts'
 
 // Reservation, effect and stored response share one transaction, so a visible record belongs to a
 // finished request. A request whose key is reserved but not committed waits for the end of that
-// transaction: in the write queue on SQLite, at the primary key on PostgreSQL.
+// transaction: in the write queue on SQLite, at an advisory lock on PostgreSQL.
 //
 // A response that is also the data of an event is stored only in the event; `deleteOldest` keeps
 // such events.
@@ -69,27 +70,68 @@ export function isKept(status: number): boolean {
 }
 
 /**
- * Reserves the key for the current transaction.
- * @returns the response decided earlier; undefined if this transaction must decide
+ * Decides a request with a key: by what was decided earlier, or else by the steps. SQLite runs one
+ * write transaction at a time, so it reads that first. On PostgreSQL such a read would conflict with
+ * other requests, so the steps run first: if the key turns out to be taken, they are undone.
+ * @throws {Decided} the earlier response, to undo the transaction
  * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` if the user
  * lost a scope that the response may depend on
  */
-export function* reserve(reservation: Reservation): Transaction<StoredResponse | undefined> {
-  if (yield* reserveIfFree(reservation)) return undefined
-  const { caller, user, key, route } = reservation
-  const record = yield* one<{
+export function* decideOnce(
+  reservation: Reservation,
+  steps: () => Transaction<StoredResponse>,
+): Transaction<StoredResponse> {
+  if (!(yield* reserveIfFree(reservation))) return (yield* findEarlier(reservation)) as StoredResponse
+  try {
+    const decided = yield* steps()
+    yield* isKept(decided.status) ? keep(reservation, decided) : assertFree(reservation)
+    return decided
+  } catch (error) {
+    if (!(error instanceof Decided)) yield* assertFree(reservation)
+    throw error
+  }
+}
+
+/** What was decided earlier. */
+export class Decided extends Error {
+  readonly response: StoredResponse
+
+  constructor(response: StoredResponse) {
+    super()
+    this.response = response
+  }
+}
+
+/** @throws {Decided} */
+function* assertFree(reservation: Reservation): Transaction<void> {
+  const earlier = yield* findEarlier(
+    reservation,
+    byEngine({ sqlite: sql``, postgres: recordOf(reservation) }),
+  )
+  if (earlier) throw new Decided(earlier)
+}
+
+const recordOf = ({ caller, key, route }: Reservation) => sql`
+  SELECT fingerprint, status, headers, event, scopes, coalesce(body,
+    (SELECT data FROM mortise_event WHERE mortise_event.id = mortise_idempotency.event),
+    (SELECT data FROM mortise_event_new WHERE mortise_event_new.id = mortise_idempotency.event)) AS body
+  FROM mortise_idempotency
+  WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`
+
+function* findEarlier(
+  reservation: Reservation,
+  query = recordOf(reservation),
+): Transaction<StoredResponse | undefined> {
+  const { user, route } = reservation
+  const record = yield* maybeOne<{
     fingerprint: string
     status: number
     headers: string
     body: string | null
     event: string | null
     scopes: string | null
-  }>(sql`
-    SELECT fingerprint, status, headers, event, scopes, coalesce(body,
-      (SELECT data FROM mortise_event WHERE mortise_event.id = mortise_idempotency.event),
-      (SELECT data FROM mortise_event_new WHERE mortise_event_new.id = mortise_idempotency.event)) AS body
-    FROM mortise_idempotency
-    WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
+  }>(query)
+  if (record === undefined) return undefined
   if (record.fingerprint !== reservation.fingerprint) {
     throw hostProblems.create(
       'idempotency-mismatch',
@@ -104,23 +146,19 @@ export function* reserve(reservation: Reservation): Transaction<StoredResponse |
 }
 
 /**
- * Reserves the key if it is free. The key stays reserved until its record is deleted, whatever its
- * age: a clock that is ahead would otherwise repeat the request. SQLite runs one write transaction
- * at a time, so a read is enough there.
+ * Whether the key is free; on PostgreSQL `keep` finds out. There it waits for another request with
+ * the key, and `isRunning` sees that this one has it. The key stays reserved until its record is
+ * deleted, whatever its age: a clock that is ahead would otherwise repeat the request.
  */
-function* reserveIfFree({ caller, key, route, fingerprint }: Reservation): Transaction<boolean> {
-  // The advisory lock only says "running" to `isRunning`; it excludes nobody.
+function* reserveIfFree({ caller, key, route }: Reservation): Transaction<boolean> {
   const reserving = byEngine({
     sqlite: sql`
       SELECT 1 AS reserved WHERE NOT EXISTS (
         SELECT 1 FROM mortise_idempotency
         WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route})`,
     postgres: sql`
-      INSERT INTO mortise_idempotency (caller, idempotency_key, route, fingerprint, status, headers, created_at)
-      SELECT ${caller}, ${key}, ${route}, ${fingerprint}, 0, '', ${Date.now()}
-      FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(${lockName(caller, key)}, 0))) AS noted
-      ON CONFLICT (caller, idempotency_key, route) DO NOTHING
-      RETURNING 1 AS reserved`,
+      SELECT 1 AS reserved
+      FROM (SELECT pg_advisory_xact_lock(hashtextextended(${lockName(caller, key)}, 0))) AS held`,
   })
   try {
     const rows = yield { query: reserving, want: 'rows', expected: [{ reserved: 1 }] }
@@ -136,10 +174,10 @@ function* reserveIfFree({ caller, key, route, fingerprint }: Reservation): Trans
 }
 
 /**
- * Stores the response of a reservation. Does not read the row first, because such a read would
- * conflict with other reservations.
+ * Stores the response. Its INSERT fails if the key has one already, so the COMMIT is sent with it.
+ * @throws {DatabaseError} `unique`
  */
-export function* keep(
+function* keep(
   reservation: Reservation,
   { status, headers, text, event }: StoredResponse,
 ): Transaction<void> {
@@ -151,18 +189,7 @@ export function* keep(
       (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
     VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
       ${event === undefined ? (text ?? null) : null}, ${event ?? null},
-      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${Date.now()})
-    ON CONFLICT (caller, idempotency_key, route) DO UPDATE
-    SET fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
-      body = excluded.body, event = excluded.event, scopes = excluded.scopes,
-      created_at = excluded.created_at`)
-}
-
-/** Deletes a reservation whose response is not kept. */
-export function* release({ caller, key, route }: Reservation): Transaction<void> {
-  yield* send(sql`
-    DELETE FROM mortise_idempotency
-    WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
+      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${Date.now()})`)
 }
 
 /** If both used a key, the other caller's record stays. */

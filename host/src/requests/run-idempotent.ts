@@ -1,14 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
-import {
-  isKept,
-  keep,
-  type Reservation,
-  release,
-  reserve,
-  type StoredResponse,
-} from './idempotency-records.ts'
+import { Decided, decideOnce, isKept, type Reservation, type StoredResponse } from './idempotency-records.ts'
 
 /** How long and how often to look for the outcome of a lost COMMIT, in milliseconds. */
 const LOOK_FOR = 5_000
@@ -29,16 +22,21 @@ export async function runIdempotent(
   problemAnswer: (problem: Problem) => StoredResponse,
 ): Promise<StoredResponse> {
   const run = (steps: () => Transaction<StoredResponse>) =>
-    untilKnown(() => database.transaction(() => decideReserved(reservation, steps)))
+    untilKnown(() => database.transaction(() => decideOnce(reservation, steps)))
   try {
-    return await run(() => ruled(decide))
+    try {
+      return await run(() => ruled(decide))
+    } catch (error) {
+      if (!(error instanceof Ruling)) throw error
+      const { problem } = error
+      // biome-ignore lint/correctness/useYield: there is nothing to do, only to keep
+      return await run(function* () {
+        return problemAnswer(problem)
+      })
+    }
   } catch (error) {
-    if (!(error instanceof Ruling)) throw error
-    const { problem } = error
-    // biome-ignore lint/correctness/useYield: there is nothing to do, only to keep
-    return run(function* () {
-      return problemAnswer(problem)
-    })
+    if (error instanceof Decided) return error.response
+    throw error
   }
 }
 
@@ -58,17 +56,6 @@ function* ruled(decide: () => Transaction<StoredResponse>): Transaction<StoredRe
   } catch (error) {
     throw error instanceof Problem && isKept(error.status) ? new Ruling(error) : error
   }
-}
-
-function* decideReserved(
-  reservation: Reservation,
-  steps: () => Transaction<StoredResponse>,
-): Transaction<StoredResponse> {
-  const known = yield* reserve(reservation)
-  if (known) return known
-  const decided = yield* steps()
-  yield* isKept(decided.status) ? keep(reservation, decided) : release(reservation)
-  return decided
 }
 
 /**

@@ -202,12 +202,15 @@ testOnEngines('a process that stood still leaves its job to the one that took it
           reject(signal.reason)
         })
       }),
-    { term: 30 },
+    { term: 3_000 },
   )
   slow.loop.begin()
   await storage.transaction(() => slow.add('mail'))
   await until(async () => (await worksOf(storage))[0]?.running === 1)
-  await storage.transaction(() => run(sql`UPDATE mortise_job SET holder = 'other', lease = 'other'`))
+  await storage.transaction(() =>
+    run(sql`
+      UPDATE mortise_job SET holder = 'other', lease = 'other', held_until = ${Date.now() + 3_000}`),
+  )
   await until(() => aborted !== undefined)
   t.match(aborted, { message: 'another host has taken this job over' })
   await slow.loop.stop()

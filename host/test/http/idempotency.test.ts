@@ -227,6 +227,36 @@ testOnEngines(
   },
 )
 
+testOnEngines('an answer is repeated, whatever the steps would say by now', async (t, open) => {
+  const storage = await noteStorage(open)
+  let then: Steps = addNote
+  const { post } = await noteApp(t, storage, (request) => then(request))
+  const first = repeated(await post('again'))
+  const later: Record<string, Steps> = {
+    // biome-ignore lint/correctness/useYield: a problem before any statement
+    *'is kept'() {
+      throw problems.create('full', 'No.')
+    },
+    *'is not kept'() {
+      yield* run(sql`INSERT INTO note VALUES ('ann', 'undone')`)
+      throw problems.create('broken', 'No.')
+    },
+    *'is a returned failure'() {
+      yield* run(sql`INSERT INTO note VALUES ('ann', 'undone')`)
+      return answer(503, {})
+    },
+    *'is a failed statement'() {
+      yield* run(sql`INSERT INTO note VALUES (${null}, 'undone')`)
+      return answer(200, {})
+    },
+  }
+  for (const [name, steps] of Object.entries(later)) {
+    then = steps
+    t.same(repeated(await post('again')), first, name)
+  }
+  t.equal(await notes(storage), 1)
+})
+
 testOnEngines('answers that may change next time are not stored', async (t, open) => {
   const storage = await noteStorage(open)
   const thrown: [number, () => unknown][] = [

@@ -155,7 +155,9 @@ testOnEngines('an older host finds the stored answer', async (t, open) => {
   const placed = await post('a', TEXT)
   await storage.sequenceOutbox()
   const unplaced = await post('b', TEXT)
-  await storage.undo([{ module: 'host', name: '011-kept-event' }])
+  await storage.undo(
+    ['013-event-list', '012-job', '011-kept-event'].map((name) => ({ module: 'host', name })),
+  )
   const bodies = await storage.transaction(() =>
     many<{ body: string }>(sql`SELECT body FROM mortise_idempotency ORDER BY idempotency_key`),
   )

@@ -86,6 +86,40 @@ export function* touchCart(owner: string, now: number, expiresAt: number) {
 const removeExpired = (owner: string, now: number) =>
   run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
 
+/**
+ * `touchCart` and `addToItem` in one statement, which saves a round trip to PostgreSQL. Undefined if it
+ * takes both: always on SQLite.
+ */
+export const addAtOnce = (
+  owner: string,
+  product: string,
+  quantity: number,
+  limit: number,
+  now: number,
+  expiresAt: number,
+) =>
+  maybeOne<ItemRow & { cartId: string; cartVersion: number }>(
+    byEngine({
+      sqlite: sql``,
+      postgres: sql`
+        WITH cart AS (
+          INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+          VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
+          ON CONFLICT (owner) DO UPDATE SET
+            version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
+          WHERE cart.expires_at > ${now} RETURNING id, version)
+        INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
+        SELECT ${newId('item')}, id, version, ${product}, ${quantity}, 1, ${now}, ${now} FROM cart
+        ON CONFLICT (cart_id, product) DO UPDATE SET
+          quantity = cart_item.quantity + excluded.quantity,
+          version = cart_item.version + 1,
+          updated_at = excluded.updated_at
+        WHERE cart_item.quantity + excluded.quantity <= ${limit}
+        RETURNING id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt",
+          cart_id AS "cartId", (SELECT version FROM cart) AS "cartVersion"`,
+    }),
+  )
+
 /** Undefined, without a change, if the sum exceeds `limit`. */
 export const addToItem = (cart: CartVersion, product: string, quantity: number, limit: number, now: number) =>
   maybeOne<ItemRow>(sql`

@@ -42,8 +42,7 @@ export function* showItem(caller: Caller, id: string, now = Date.now()) {
 
 /** Adds a quantity of a product; `added` is true for a new item. */
 export function* addItem(caller: Caller, { product, quantity }: CartQuantity, now = Date.now()) {
-  const cart = yield* touchCart(caller, now)
-  const item = yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now)
+  const { cart, item } = yield* addToCart(caller, product, quantity, now)
   if (!item)
     throw problem('quantity-limit', `A line can have at most ${MAX_QUANTITY} of a product: add fewer.`)
   const added = item.version === 1
@@ -52,6 +51,15 @@ export function* addItem(caller: Caller, { product, quantity }: CartQuantity, no
     throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
   return { item: toItem(item), added }
+}
+
+function* addToCart(caller: Caller, product: string, quantity: number, now: number) {
+  const { id: owner, kind } = caller
+  const expiresAt = now + LIFETIME[kind]
+  const item = yield* repository.addAtOnce(owner, product, quantity, MAX_QUANTITY, now, expiresAt)
+  if (item) return { cart: { id: item.cartId, owner, version: item.cartVersion }, item }
+  const cart = yield* touchCart(caller, now)
+  return { cart, item: yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now) }
 }
 
 /** Sets the quantity of an item. The same quantity is no change. */

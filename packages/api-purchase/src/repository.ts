@@ -70,18 +70,20 @@ export function* findPurchase(id: string, owner: string): Transaction<PurchaseWi
 }
 
 export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
-  const seq = yield* ranked.next()
-  yield* send(sql`
-    INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-    VALUES (${seq}, ${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
-      ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt})`)
   const items = purchase.items.map(
-    ({ id, product, quantity }, index) => sql`(${seq}, ${index}, ${id}, ${product}, ${quantity})`,
+    ({ id, product, quantity }, index) => sql`(${index}, ${id}, ${product}, ${quantity})`,
   )
-  yield* send(
-    sql`INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${join(items)}`,
+  yield* ranked.insert(
+    {
+      columns: sql`id, owner, status, item_count, total_quantity, version, created_at, updated_at`,
+      values: sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
+        ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`,
+      list: purchase.status,
+    },
+    (inserted) => sql`
+      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+      SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`,
   )
-  yield* ranked.add(seq, purchase.status)
 }
 
 /** Changes the status of a purchase that this transaction found. */

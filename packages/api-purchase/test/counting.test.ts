@@ -1,6 +1,7 @@
-import { byEngine, join, many, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import { join, sql } from '@mortise/module-sdk'
 import type { TestCaller } from '@mortise/module-testkit'
 import { ranked } from '../src/repository.ts'
+import { fillPurchases } from './fill-purchases.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 testOnEngines(
@@ -36,34 +37,6 @@ testOnEngines(
   },
 )
 
-/** Pending purchases, as they were there before the migration that counts those of an owner. */
-function* fill(owner: string, count: number): Transaction<void> {
-  const { last } = yield* one<{ last: number }>(sql`SELECT max(seq) AS last FROM purchase`)
-  const numbers = byEngine({
-    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
-      SELECT n FROM number) AS number`,
-    postgres: sql`generate_series(1, ${count}) AS number (n)`,
-  })
-  yield* run(sql`
-    INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-    SELECT ${last} + n, 'old_' || n, CAST(${owner} AS TEXT), 'pending', 1, 1, 1, 0, 0 FROM ${numbers}`)
-  yield* run(sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-    SELECT seq, 0, 'item_' || seq, 'tea', 1 FROM purchase WHERE seq > ${last}`)
-  for (const level of [1, 2, 3]) {
-    yield* run(sql`
-      INSERT INTO purchase_rank (level, block, list, count)
-      SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
-      ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
-  }
-  yield* many(
-    byEngine({
-      sqlite: sql`SELECT 1`,
-      postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
-    }),
-  )
-}
-
 testOnEngines('the totals of an owner with many purchases are exact while they change', async (t) => {
   const { user, guest, database } = await purchaseHost(t, { rehearse: false })
   const ann = user('ann')
@@ -76,7 +49,17 @@ testOnEngines('the totals of an owner with many purchases are exact while they c
   }
   const id = await buy(ann)
   const { owner } = await database.one<{ owner: string }>(sql`SELECT owner FROM purchase WHERE id = ${id}`)
-  await database.transaction(() => fill(owner, 1200))
+  const { last } = await database.one<{ last: number }>(sql`SELECT max(seq) AS last FROM purchase`)
+  // As they were there before the migration that counts those of an owner.
+  await database.transaction(() =>
+    fillPurchases({
+      last,
+      count: 1200,
+      id: sql`'old_' || n`,
+      owner: sql`CAST(${owner} AS TEXT)`,
+      status: sql`'pending'`,
+    }),
+  )
   await buy(visitor)
   await Promise.all(Array.from({ length: 9 }, () => buy(visitor)))
 

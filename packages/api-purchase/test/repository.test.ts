@@ -1,27 +1,20 @@
 import { type ListQuery, many, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
 import type { TestEngine, TestHost } from '@mortise/module-testkit'
 import { EVERYONE, listPurchases } from '../src/repository.ts'
+import { fillPurchases } from './fill-purchases.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 /** 20,000 purchases of 1,000 owners, the older half completed. */
 async function fill({ database }: TestHost, engine: TestEngine): Promise<void> {
-  const numbers = {
-    sqlite: `WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < 20000) SELECT`,
-    postgres: 'SELECT',
-  }[engine]
-  const from = { sqlite: 'number', postgres: 'generate_series(1, 20000) AS number (n)' }[engine]
-  const statement = `
-    INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-    ${numbers} n, 'purchase_' || n, 'user:' || (n % 1000), CASE WHEN n < 10000 THEN 'completed' ELSE 'pending' END,
-      1, 1, 1, 0, 0 FROM ${from}`
-  await database.transaction(() => run(new Sql([statement], [])))
-  for (const level of [1, 2, 3]) {
-    await database.transaction(() =>
-      run(sql`
-        INSERT INTO purchase_rank (level, block, list, count)
-        SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase GROUP BY 2, 3`),
-    )
-  }
+  await database.transaction(() =>
+    fillPurchases({
+      last: 0,
+      count: 20_000,
+      id: sql`'purchase_' || n`,
+      owner: sql`'user:' || (n % 1000)`,
+      status: sql`CASE WHEN n < 10000 THEN 'completed' ELSE 'pending' END`,
+    }),
+  )
   // As autovacuum does. SQLite has no such thing.
   if (engine === 'postgres') await database.transaction(() => run(sql`ANALYZE`))
 }

@@ -1,5 +1,6 @@
-import { DAY, expiryDay } from '@mortise/module-sdk'
+import { DAY, expiryDay, type SqlValue, type Statement, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
+import { fillPurchases } from '../../api-purchase/test/fill-purchases.ts'
 
 export interface FilledDay {
   /** The database of a stopped application. */
@@ -28,19 +29,21 @@ export function fillDay({ file, rows, due }: FilledDay): void {
     database.exec(`BEGIN;
       ${upTo(rows)} INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data)
         SELECT i, ${id('event')}, 'purchase.created', 'api-purchase', ${id('purchase')},
-          'user:other:' || (i * 7919 % 10007), ${age}, '{"note":"' || hex(randomblob(150)) || '"}' FROM n;
-      ${upTo(rows)} INSERT INTO purchase
-        (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-        SELECT i, ${id('purchase')}, 'user:other:' || (i * 7919 % 10007),
-          CASE WHEN i <= ${due} OR i % 10 = 0 THEN 'pending' ELSE 'completed' END, 1, 1, 1, ${age}, ${age} FROM n;
-      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-        SELECT seq, 0, ${id('item', 'seq')}, 'tea', 1 FROM purchase;
-      ${[1, 2, 3]
-        .map(
-          (level) => `INSERT INTO purchase_rank (level, block, list, count)
-            SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase GROUP BY 2, 3;`,
-        )
-        .join('')}
+          'user:other:' || (i * 7919 % 10007), ${age}, '{"note":"' || hex(randomblob(150)) || '"}' FROM n;`)
+    const purchases = fillPurchases({
+      last: 0,
+      count: rows,
+      id: sql`'purchase_' || printf('%026d', n)`,
+      owner: sql`'user:other:' || (n * 7919 % 10007)`,
+      status: sql`CASE WHEN n <= ${due} OR n % 10 = 0 THEN 'pending' ELSE 'completed' END`,
+      at: sql`CASE WHEN n <= ${due} THEN ${long} + n ELSE ${now} + n / 1000 END`,
+    })
+    for (const step of purchases) {
+      const { strings, values } = (step as Statement).query
+      const statement = database.prepare(strings.join('?'))
+      statement[statement.reader ? 'all' : 'run'](values.map(toInteger))
+    }
+    database.exec(`
       ${upTo(2 * due)} INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
         SELECT ${id('guest')}, ${random}, 0, ${age}, ${old} FROM n;
       ${upTo(2 * due)} INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
@@ -66,6 +69,9 @@ export function fillDay({ file, rows, due }: FilledDay): void {
     database.close()
   }
 }
+
+/** The driver binds a number as REAL. */
+const toInteger = (value: SqlValue) => (typeof value === 'number' ? BigInt(value) : value)
 
 /** Whether a job still has to change or delete rows. */
 export function isDue({ file, due }: FilledDay): boolean {

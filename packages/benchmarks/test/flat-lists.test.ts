@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { byEngine, many, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
+import { byEngine, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
 import {
   createTestHost,
   onEngines,
@@ -12,6 +12,7 @@ import {
 } from '@mortise/module-testkit'
 import SqliteDatabase from 'better-sqlite3'
 import { type Test, test } from 'tap'
+import { fillPurchases, numbersTo } from '../../api-purchase/test/fill-purchases.ts'
 
 /**
  * What a page of each list costs, in pages of the database that its statements read: the same on the first, the middle
@@ -25,7 +26,7 @@ const PAGE_SIZE = 4096
 /** The statements that the host runs for `work`. */
 async function statementsOf({ database }: TestHost, work: () => Promise<unknown>): Promise<Sql[]> {
   const queries: Sql[] = []
-  const { snapshot, many } = database
+  const { snapshot, many, maybeOne, one } = database
   const recorded = function* <Result>(steps: () => Transaction<Result>): Transaction<Result> {
     const running = steps()
     let next = running.next()
@@ -36,15 +37,24 @@ async function statementsOf({ database }: TestHost, work: () => Promise<unknown>
     return next.value
   }
   database.snapshot = (steps) => snapshot.call(database, () => recorded(steps)) as never
-  database.many = (query) => {
-    queries.push(query)
-    return many.call(database, query) as never
+  const reads = { many, maybeOne, one }
+  // One of them may call another.
+  let isInside = false
+  for (const [name, read] of Object.entries(reads)) {
+    const record = (query: Sql) => {
+      if (!isInside) queries.push(query)
+      isInside = true
+      const result = read.call(database, query)
+      isInside = false
+      return result
+    }
+    Object.assign(database, { [name]: record })
   }
   try {
     await work()
     return queries
   } finally {
-    Object.assign(database, { snapshot, many })
+    Object.assign(database, { snapshot, ...reads })
   }
 }
 
@@ -83,44 +93,22 @@ async function pagesRead(
 
 const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
 
-/** The numbers from 1 to `count`, as a table. */
-const numbers = (count: number) =>
-  byEngine({
-    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
-      SELECT n FROM number) AS number`,
-    postgres: sql`generate_series(1, ${count}) AS number (n)`,
-  })
-
 /** `count` purchases of `owner`, among a third as many of others. */
-async function fillPurchases(host: TestHost, owner: string, count: number): Promise<void> {
-  for (let left = count; left > 0; left -= 10_000) await fillSome(host, owner, Math.min(left, 10_000))
-}
-
-async function fillSome({ database }: TestHost, owner: string, count: number): Promise<void> {
-  const { last } = await database.one<{ last: number }>(
-    sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
-  )
-  await database.transaction(function* () {
-    yield* run(sql`
-      INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-      SELECT ${last} + n, 'purchase_' || (${last} + n),
-        CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END,
-        CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END, 1, 1, 1, 0, 0
-      FROM ${numbers(Math.ceil((count * 4) / 3))}`)
-    // What everyone's list counts.
-    for (const level of [1, 2, 3]) {
-      yield* run(sql`
-        INSERT INTO purchase_rank (level, block, list, count)
-        SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
-        ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
-    }
-    yield* many(
-      byEngine({
-        sqlite: sql`SELECT 1`,
-        postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
+async function fillWith({ database }: TestHost, owner: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 10_000) {
+    const { last } = await database.one<{ last: number }>(
+      sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
+    )
+    await database.transaction(() =>
+      fillPurchases({
+        last,
+        count: Math.ceil((Math.min(left, 10_000) * 4) / 3),
+        id: sql`'purchase_' || (${last} + n)`,
+        owner: sql`CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END`,
+        status: sql`CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END`,
       }),
     )
-  })
+  }
 }
 
 /** Until the host has counted all purchases. */
@@ -130,9 +118,12 @@ async function counted({ database }: TestHost): Promise<void> {
       + (SELECT max(seq) FROM purchase) - (SELECT coalesce(max(position), 0) FROM purchase_group_progress WHERE name = '')
       AS left_over`
   while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
-  // As autovacuum does. SQLite has no such thing.
-  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
-  await database.transaction(() => run(analyze))
+  await analyzed({ database })
+}
+
+/** As autovacuum does. SQLite has no such thing. */
+async function analyzed({ database }: Pick<TestHost, 'database'>): Promise<void> {
+  await database.transaction(() => run(byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })))
 }
 
 /**
@@ -154,7 +145,7 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
       sql`SELECT owner FROM purchase WHERE id = ${id}`,
     )
     lists[name] = { caller, query: '', rows: sql`owner = ${owner}` }
-    await fillPurchases(host, owner, count)
+    await fillWith(host, owner, count)
   }
   await counted(host)
   for (const [name, { caller, query, rows }] of Object.entries(lists)) {
@@ -168,6 +159,128 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
         const statements = await statementsOf(host, () => caller.get(`${list}&page=${page}`))
         const cost = await pagesRead(host, engine, statements)
         t.ok(statements.length > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)
+      }
+    }
+  }
+})
+
+/** A search of all events or deliveries reads hundreds or thousands. */
+const MOST_BY_CURSOR: Record<TestEngine, number> = { sqlite: 60, postgres: 120 }
+
+/** Up to `count` events, of which every second is Ann's, and every fifth of one subject. */
+async function fillEvents({ database }: TestHost, ann: string, count: number): Promise<void> {
+  const { last } = await database.one<{ last: number }>(
+    sql`SELECT coalesce(max(position), 0) AS last FROM mortise_event`,
+  )
+  for (let from = last; from < count; from += 10_000) {
+    await database.transaction(() =>
+      run(sql`
+        INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data)
+        SELECT position, 'event_' || position,
+          CASE WHEN position % 20 = 1 THEN 'purchase.created' WHEN position % 100 = 10 THEN 'cart.emptied'
+            ELSE 'cart.item-added' END,
+          'test', CASE WHEN position % 5 = 0 THEN 'large' ELSE 'cart_' || (position / 7) END,
+          CASE WHEN position % 2 = 0 THEN CAST(${ann} AS TEXT) ELSE 'user:' || (position % 1000) END,
+          ${Date.now()}, '{"note":"' || (position * 1000000007) || '"}'
+        FROM (SELECT ${from} + n AS position FROM ${numbersTo(Math.min(count - from, 10_000))}) AS event`),
+    )
+  }
+}
+
+/** Until the host has put all events on their lists. */
+async function listed({ database }: TestHost): Promise<void> {
+  const left = sql`
+    SELECT (SELECT max(position) FROM mortise_event) - position AS left_over FROM mortise_event_listed`
+  while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
+  await analyzed({ database })
+}
+
+onEngines<Test>(test)('a page of events costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const ann = host.user('ann')
+  const clerk = host.user('clerk', 'event:read')
+  const buy = () => ann.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
+  await buy()
+  const [first] = await host.events()
+  const owner = first?.owner as string
+  const own = sql`owner = ${owner}`
+  const large = sql`subject = 'large'`
+  const rare = sql`type = 'cart.emptied'`
+  const frequent = sql`type IN ('cart.item-added', 'purchase.created')`
+  const lists: readonly [TestCaller, string, Sql][] = [
+    [clerk, '', sql`TRUE`],
+    [clerk, '&types=cart.item-added,purchase.created', frequent],
+    [clerk, '&types=cart.emptied', rare],
+    [clerk, '&types=purchase.deleted', sql`type = 'purchase.deleted'`],
+    [clerk, '&subject=large', large],
+    [clerk, '&subject=large&types=cart.emptied', sql`${large} AND ${rare}`],
+    [clerk, '&subject=cart_20', sql`subject = 'cart_20'`],
+    [ann, '', own],
+    [ann, '&types=cart.emptied', sql`${own} AND ${rare}`],
+    // Ann has none of these but the two that she has bought.
+    [ann, '&types=purchase.created', sql`${own} AND type = 'purchase.created'`],
+    [ann, '&subject=large', sql`${own} AND ${large}`],
+    [ann, '&subject=large&types=cart.emptied', sql`${own} AND ${large} AND ${rare}`],
+    [host.user('ben'), '&subject=large', sql`FALSE`],
+  ]
+  for (const count of [1_000, 100_000]) {
+    await fillEvents(host, owner, count)
+    await buy()
+    await listed(host)
+    for (const [caller, filter, rows] of lists) {
+      const { total } = await host.database.one<{ total: number }>(
+        sql`SELECT count(*) AS total FROM mortise_event WHERE ${rows}`,
+      )
+      for (const skipped of [0, Math.floor(total / 2), Math.max(total - 20, 0)]) {
+        const ids = await host.database.many<{ id: string }>(sql`
+          SELECT id FROM mortise_event WHERE ${rows} ORDER BY position LIMIT 21 OFFSET ${Math.max(skipped - 1, 0)}`)
+        const after = skipped === 0 ? 'start' : ids.shift()?.id
+        const path = `/event?limit=20${filter}&after=${after}`
+        const { data } = (await caller.get(path)).json()
+        t.same(
+          data.map(({ id }: { id: string }) => ({ id })),
+          ids.slice(0, 20),
+          path,
+        )
+        const statements = await statementsOf(host, () => caller.get(path))
+        const cost = await pagesRead(host, engine, statements)
+        t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
+      }
+    }
+  }
+})
+
+onEngines<Test>(test)('a page of deliveries costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const ann = host.user('ann')
+  await ann.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
+  const [{ owner = '' } = {}] = (await host.events()) as { owner: string }[]
+  await host.database.transaction(() =>
+    run(sql`
+      INSERT INTO webhook
+        (id, owner, everyone, url, types, description, secrets, enabled, version, created_at, updated_at)
+      VALUES ('webhook_1', ${owner}, 0, 'https://example.org', '["*"]', '', '[]', 0, 1, 0, 0)`),
+  )
+  for (const [from, count] of [
+    [0, 1_000],
+    [1_000, 30_000],
+  ] as const) {
+    await host.database.transaction(() =>
+      run(sql`
+        INSERT INTO webhook_delivery (webhook, id, type, subject, position, state, attempts, created_at, ended_at)
+        SELECT 'webhook_1', 'event_' || (${10 ** 9 + from} + n), 'purchase.created', 'purchase_1', ${from} + n,
+          CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'delivered' END, 1, ${Date.now()}, ${Date.now()}
+        FROM ${numbersTo(count - from)}`),
+    )
+    await analyzed(host)
+    for (const state of ['', '&state=failed']) {
+      for (const before of [count + 1, count / 2, 2_001, 21]) {
+        const path = `/webhook/webhook_1/delivery?limit=20${state}&before=event_${10 ** 9 + before}`
+        const { data } = (await ann.get(path)).json()
+        const cost = await pagesRead(host, engine, await statementsOf(host, () => ann.get(path)))
+        const left = state === '' ? before - 1 : Math.floor((before - 1) / 100)
+        t.equal(data.length, Math.min(20, left, state === '' ? count : count / 100), path)
+        t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
       }
     }
   }

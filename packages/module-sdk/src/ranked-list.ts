@@ -15,7 +15,7 @@ import { type Database, many, one, run, send, type Transaction } from './transac
  * of a count of the rows.
  *
  * The invariant: a count equals the number of rows of its list and block that satisfy `where`. Call
- * `add`, `move` and `remove` in the transaction that changes the row. A position is never used
+ * `move` and `remove` in the transaction that changes the row, and `insert` for a new one. A position is never used
  * again, so a row stays in its table when it leaves the list: `where` selects the rows on the list.
  *
  * The table of the rows, here `purchase`, has the position in the column `seq`. The table of counts
@@ -129,10 +129,6 @@ export class RankedList {
     this.#where = where
     if (group === undefined) return
     this.#group = identifier(group)
-    const levels = valuesAs(
-      'levels (level, width)',
-      LEVELS.map((level) => new Sql([`(${level}, ${span(level)})`], [])),
-    )
     this.#groups = new RankedGroups({
       ...{ table, list: this.#list, group: this.#group, where, levels },
       width: WIDTH,
@@ -140,21 +136,47 @@ export class RankedList {
   }
 
   /**
-   * The position of the row that this transaction is about to insert. Nothing else assigns
-   * positions.
+   * Inserts a row at the next position, with the rows of other tables that belong to it, and counts
+   * it. Nothing else assigns positions.
+   *
+   * On PostgreSQL this is one statement. So no round trip is for the position, and `parts` need no
+   * foreign key to the row: the check of one reads the newest page of the index, which everyone who
+   * inserts writes, so all of them would conflict.
+   *
+   * @param row its columns without `seq`, and their values; `list` is the list that it is on
+   * @param parts an INSERT … SELECT from the given table, whose one row has the position in `seq`
    */
-  *next(): Transaction<number> {
-    const { next } = yield* one<{ next: number }>(
+  *insert(
+    { columns, values, list }: { readonly columns: Sql; readonly values: Sql; readonly list: string },
+    parts?: (inserted: Sql) => Sql,
+  ): Transaction<void> {
+    const last = sql`(SELECT max(seq) AS seq FROM ${this.#rows}) AS inserted`
+    const count = (inserted: Sql, counts: Sql) => sql`
+      INSERT INTO ${counts} (level, block, list, count)
+      SELECT level, seq / width, ${list}, 1 FROM ${inserted} CROSS JOIN ${levels}`
+    yield* send(
       byEngine({
-        sqlite: sql`SELECT coalesce(max(seq), 0) + 1 AS next FROM ${this.#rows}`,
-        postgres: sql`SELECT nextval(pg_get_serial_sequence(${this.#table}, 'seq')) AS next`,
+        sqlite: sql`
+          INSERT INTO ${this.#rows} (seq, ${columns})
+          SELECT coalesce(max(seq), 0) + 1, ${values} FROM ${this.#rows}`,
+        postgres: sql`
+          WITH inserted AS (INSERT INTO ${this.#rows} (${columns}) VALUES (${values}) RETURNING seq)
+          ${parts ? sql`, parts AS (${parts(INSERTED)})` : sql``}
+          ${count(INSERTED, this.#changes)}`,
       }),
     )
-    return next
+    if (parts) yield* send(byEngine({ sqlite: parts(last), postgres: NOTHING }))
+    yield* send(
+      byEngine({
+        sqlite: sql`
+          ${count(last, this.#counts)} WHERE true
+          ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + 1`,
+        postgres: NOTHING,
+      }),
+    )
   }
 
-  /** Counts a row inserted into `list`. */
-  *add(position: number, list: string): Transaction<void> {
+  *#add(position: number, list: string): Transaction<void> {
     const counts = join(LEVELS.map((level) => sql`(${level}, ${blockOf(position, level)}, ${list}, 1)`))
     yield* send(
       byEngine({
@@ -182,14 +204,14 @@ export class RankedList {
       }),
     )
     if (changed !== LEVELS.length) {
-      throw new Error(`position ${position} was never added to the list "${list}": add() it first`)
+      throw new Error(`position ${position} was never added to the list "${list}": insert() it first`)
     }
   }
 
   /** Counts a row that moved from one list to another. */
   *move(position: number, from: string, to: string): Transaction<void> {
     yield* this.remove(position, from)
-    yield* this.add(position, to)
+    yield* this.#add(position, to)
   }
 
   /**
@@ -451,5 +473,15 @@ function valuesAs(name: string, rows: readonly Sql[]): Sql {
   const [table = ''] = name.split(' ')
   return sql`(WITH ${new Sql([name], [])} AS (VALUES ${join(rows)}) SELECT * FROM ${identifier(table)}) AS ${identifier(table)}`
 }
+
+/** The levels as a table, with the width of their blocks. */
+const levels = valuesAs(
+  'levels (level, width)',
+  LEVELS.map((level) => new Sql([`(${level}, ${span(level)})`], [])),
+)
+/** The row of `insert` on PostgreSQL, as a table. */
+const INSERTED = sql`inserted`
+/** For an engine that needs no such statement. */
+const NOTHING = sql``
 
 const names = (lists: readonly string[]) => join(lists.map((list) => sql`${list}`))

@@ -51,7 +51,10 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   })
 }
 
-/** A query or a fragment for which SQLite and PostgreSQL need different SQL. */
+/**
+ * A query or a fragment for which SQLite and PostgreSQL need different SQL. In a transaction,
+ * one that is empty for an engine does nothing there, and has no rows.
+ */
 export function byEngine({ sqlite, postgres }: { readonly sqlite: Sql; readonly postgres: Sql }): Sql {
   return new Sql(sqlite.strings, sqlite.values, postgres.postgres ?? postgres)
 }

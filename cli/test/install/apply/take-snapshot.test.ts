@@ -49,8 +49,7 @@ for (const running of [true, false]) {
   t.test(
     `a change is refused if the database cannot be copied, ${running ? 'with' : 'without'} a host`,
     async (t) => {
-      const { directory, run, v1, v2 } = await noteVersions(t, undefined)
-      await run('module-install', v1)
+      const { directory, run, v2 } = await noteVersions(t, undefined, 'v1')
       const lock = await readFile(join(directory, 'modules.lock.json'), 'utf8')
       await mkdir(join(directory, '.app', 'snapshots', '1.db', 'in the way'), { recursive: true })
       const host = running ? await runningHost(t, directory) : undefined
@@ -74,8 +73,7 @@ t.test('a snapshot is refused if the disk has no space', async (t) => {
 })
 
 t.test('a refused migration leaves no snapshot', async (t) => {
-  const { root, directory, run, v1 } = await noteVersions(t, undefined)
-  await run('module-install', v1)
+  const { root, directory, run } = await noteVersions(t, undefined, 'v1')
   const host = await runningHost(t, directory)
   await fetch(`${host.url}/note`, { method: 'POST' })
   const broken = await sampleTarball(join(root, 'broken.tgz'), {
@@ -99,8 +97,7 @@ for (const [moment, left] of [
   ['between migrating and the lock', 'modules.lock.json'],
 ] as const) {
   t.test(`after a kill ${moment}, the next command completes the change`, async (t) => {
-    const { directory, run, v1, v2 } = await noteVersions(t, undefined)
-    await run('module-install', v1)
+    const { directory, run, v2 } = await noteVersions(t, undefined, 'v1')
     const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
     await fetch(`${host.url}/note`, { method: 'POST' })
     await host.close()

@@ -13,6 +13,8 @@ const migrations = {
     '@mortise/api-cart/001-cart',
     '@mortise/api-purchase/001-purchase',
     '@mortise/api-purchase/002-counting.postgres',
+    '@mortise/api-purchase/003-groups.postgres',
+    '@mortise/api-purchase/004-parallel.postgres',
   ],
 }
 

@@ -96,6 +96,9 @@ export interface Outbox {
 /** A value yielded by mistake has no query. */
 export const asStatement = (step: Step): Statement => (step ?? {}) as Statement
 
+/** Whether a query, or its form for one engine, is for another engine alone. */
+export const isEmpty = (query: Sql | undefined) => query?.strings?.length === 1 && query.strings[0] === ''
+
 /** Converts the steps of transactions to statements. */
 export class StepReader {
   readonly #outbox: Outbox | undefined

@@ -1,6 +1,6 @@
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
-import { driveAsync, generatorOf } from '../port/steps.ts'
+import { driveAsync, generatorOf, isEmpty } from '../port/steps.ts'
 import { RetriableError } from './database-error.ts'
 import { NeedsWaiting, type Session } from './session.ts'
 
@@ -34,6 +34,7 @@ export async function drive<Result>(
     if (waited?.step === number && isBusy(waited.error)) throw waited.error
     try {
       const statement = read(step)
+      if (isEmpty(statement.query?.postgres)) return statement.want === 'rows' ? [] : 0
       if (!isBegun) session.begin(mode)
       isBegun = true
       if (waited) return await session.executeInSavepoint(statement)

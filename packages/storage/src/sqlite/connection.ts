@@ -7,7 +7,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import { refusedStatement } from '../port/refused-sql.ts'
-import { asStatement, drive, generatorOf } from '../port/steps.ts'
+import { asStatement, drive, generatorOf, isEmpty } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
 
@@ -36,6 +36,8 @@ export class Connection {
   /** The write-ahead log, to sync it. SQLite holds no lock on it that a close would drop. */
   #log: number | undefined
   readonly #isOff: boolean
+  /** Statements of transactions that may have written, so far. */
+  writes = 0
 
   constructor(database: SqliteDatabase.Database) {
     this.database = database
@@ -96,8 +98,7 @@ export class Connection {
   }
 
   /** The number of rows that a statement changed; 0 for a read. */
-  changes(query: Sql): number {
-    const prepared = this.prepare(query)
+  changes(query: Sql, prepared = this.prepare(query)): number {
     try {
       return prepared.statement.run(integers(query.values)).changes
     } catch (error) {
@@ -107,7 +108,10 @@ export class Connection {
 
   /** Runs one statement of a transaction. A statement without rows returns none. */
   execute({ query, want }: Statement): unknown {
-    return want === 'rows' ? this.all(query) : this.changes(query)
+    if (isEmpty(query)) return want === 'rows' ? [] : 0
+    const prepared = this.prepare(query)
+    if (!prepared.readonly) this.writes += 1
+    return want === 'rows' ? this.all(query, prepared) : this.changes(query, prepared)
   }
 
   /** @throws {DatabaseError} `busy` if another process holds the write lock */

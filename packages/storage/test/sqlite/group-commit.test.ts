@@ -130,6 +130,30 @@ t.test('a failed transaction is undone and rejects alone', async (t) => {
   t.equal(connection.commits, 1)
 })
 
+t.test('a group runs again after a failed write, not after a failed read; later ones do not', async (t) => {
+  const { commit, ids } = group(t)
+  let runs = 0
+  const counted = (id: number) => () => {
+    runs += 1
+    return insert(id)()
+  }
+  const reading = function* (): Transaction<void> {
+    yield* many(sql`SELECT id FROM item`)
+    throw new Error('read')
+  }
+  const writing = function* (): Transaction<void> {
+    yield* run(insertItem(9, 'nine'))
+    throw new Error('wrote')
+  }
+  t.strictSame(await outcomes([commit.transaction(counted(1)), commit.transaction(reading)]), [1, 'read'])
+  t.equal(runs, 1)
+  t.strictSame(await outcomes([commit.transaction(counted(2)), commit.transaction(writing)]), [2, 'wrote'])
+  t.equal(runs, 3)
+  t.strictSame(await outcomes([commit.transaction(counted(3)), commit.transaction(writing)]), [3, 'wrote'])
+  t.equal(runs, 4)
+  t.strictSame(ids(), [1, 2, 3])
+})
+
 t.test('a rejection waits for the COMMIT too', async (t) => {
   const { commit, connection } = group(t)
   const failing = commit.transaction(() => many(sql`SELECT nothing`))

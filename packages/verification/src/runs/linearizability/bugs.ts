@@ -13,6 +13,7 @@ export interface Bug {
 const inRoutes = edited('api-cart', 'dist/routes.js')
 const inService = edited('api-cart', 'dist/service.js')
 const inRepository = edited('api-cart', 'dist/repository.js')
+const inRecords = edited('host', 'dist/requests/idempotency-records.js')
 const inGuests = edited('host', 'dist/callers/guests.js')
 const inGroupCommit = edited('storage', 'dist/sqlite/group-commit.js')
 const inReads = edited('storage', 'dist/sqlite/reads.js')
@@ -44,11 +45,23 @@ export const bugs: readonly Bug[] = [
         });`,
       ),
       inService(
-        'const item = yield* repository.addToItem(',
-        'const item = quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
+        'item: yield* repository.addToItem(',
+        'item: quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
       ),
-      inRepository('quantity = cart_item.quantity + excluded.quantity,', 'quantity = excluded.quantity,'),
-      inRepository('WHERE cart_item.quantity + excluded.quantity <=', 'WHERE excluded.quantity <='),
+      inRepository(
+        `\${now}, \${now})
+        ON CONFLICT (cart_id, product) DO UPDATE SET
+          quantity = cart_item.quantity + excluded.quantity,
+          version = cart_item.version + 1,
+          updated_at = excluded.updated_at
+        WHERE cart_item.quantity + excluded.quantity <=`,
+        `\${now}, \${now})
+        ON CONFLICT (cart_id, product) DO UPDATE SET
+          quantity = excluded.quantity,
+          version = cart_item.version + 1,
+          updated_at = excluded.updated_at
+        WHERE excluded.quantity <=`,
+      ),
     ],
   },
   {
@@ -151,9 +164,9 @@ export const bugs: readonly Bug[] = [
     edits: [
       inRepository(
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        '${product}, ${quantity}, 1,',
+        '${cart.version}, ${product}, ${quantity}, 1,',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        "${product + '#' + newId('item')}, ${quantity}, 1,",
+        "${cart.version}, ${product + '#' + newId('item')}, ${quantity}, 1,",
       ),
       inService(
         'return { id, product, quantity, ...priced',
@@ -188,7 +201,10 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a repeated request with a key is done again',
-    edits: [edited('host', 'dist/requests/run-idempotent.js')('if (known) return known;', '')],
+    edits: [
+      inRecords('if (!(yield* reserveIfFree(reservation)))', 'yield* reserveIfFree(reservation); if (false)'),
+      inRecords('INSERT INTO mortise_idempotency', 'INSERT OR REPLACE INTO mortise_idempotency'),
+    ],
   },
   {
     name: 'what failed in a group of transactions is not undone',

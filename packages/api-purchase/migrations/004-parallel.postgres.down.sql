@@ -1,0 +1,1 @@
+ALTER TABLE purchase_item ADD FOREIGN KEY (purchase_seq) REFERENCES purchase (seq);
