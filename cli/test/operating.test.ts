@@ -187,6 +187,10 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
     'app events replay --all --module sold': async () => {},
     'app events discard event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
+    // They want a job that has failed: host/test/events/work-loop.test.ts has one.
+    'app work replay job_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
+    'app work replay --all --module invite': async () => {},
+    'app work discard job_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
     // They want a PostgreSQL: start-workers.test.ts does it.
     'app start --workers 4': async () => {},
     'app restart': async () => {},
@@ -211,6 +215,7 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
   t.not(hosts.shop?.url, hosts.staging?.url)
   await follow('Who did what')
   await follow('Events on which a module fails')
+  await follow('Failed jobs')
   await follow('Several processes')
   await mkdir(join(root, 'shop'))
   go(root)
