@@ -80,7 +80,6 @@ async function author(t: Test) {
     // The folder is below the checkout, whose dependencies npm would install.
     'npm install': async () => {},
     'npx app dev': async () => await (has('dev') ? serve('dev', here) : installFrom(here)),
-    'npm run check': async () => (has('module-check') ? await shell('npm run check') : undefined),
     'npm start': async () => await serve('start', '--dir', here),
     'npm publish --access public': async () =>
       await shell('npm publish --access public --dry-run --ignore-scripts'),
