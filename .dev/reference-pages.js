@@ -161,9 +161,10 @@ function sentence(text) {
   return `${text[0].toUpperCase()}${text.slice(1)}.`
 }
 
-/** One paragraph, in lines of at most 100 characters. A list keeps its lines. */
+/** One paragraph, in lines of at most 100 characters. A list keeps its lines, and indented code becomes a block. */
 function wrapped(text) {
   if (/^- /m.test(text)) return text
+  if (/^ {4}/.test(text)) return fenced(/^ +CREATE /.test(text) ? 'sql' : 'ts', text.replace(/^ {4}/gm, ''))
   const lines = ['']
   for (const word of text.split(/\s+/)) {
     const longer = `${lines.at(-1)} ${word}`.trimStart()

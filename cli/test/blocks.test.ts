@@ -53,7 +53,7 @@ const held: readonly Entry[] = [
   ['errors.md', 'json', 'cli/test/blocks.test.ts'],
   // Written from the code: documentation.test.ts compares them.
   ['reference/commands.md', 'sh', '.dev/reference-pages.js'],
-  ['reference/sdk.md', 'ts', '.dev/reference-pages.js'],
+  ['reference/sdk.md', 'ts sql', '.dev/reference-pages.js'],
 ]
 
 /** Blocks that no test runs: how they begin, and the reason. */

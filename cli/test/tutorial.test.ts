@@ -57,6 +57,7 @@ async function author(t: Test) {
     npm_config_cache: join(home, 'npm-cache'),
     npm_config_userconfig: join(home, 'no.npmrc'),
     npm_config_registry: 'http://127.0.0.1:1/',
+    npm_config_fetch_retries: '0',
     APP_LOG_LEVEL: 'silent',
   }
   let here = home
