@@ -36,11 +36,11 @@ function stepsOf(markdown: string): Step[] {
 async function edit(folder: string, step: Exclude<Step, { lines: unknown }>): Promise<void> {
   const path = join(folder, step.file)
   const before = await readFile(path, 'utf8')
-  const [old, now] =
-    'code' in step
-      ? [new RegExp(`^.*${RegExp.escape(step.below)}.*\n`, 'm'), (line: string) => line + step.code]
-      : [step.from, () => step.to]
-  const after = before.replace(old, now)
+  const line = before.split('\n').find((line) => 'below' in step && line.includes(step.below))
+  const after =
+    'below' in step
+      ? before.replace(`${line}\n`, (found) => found + step.code)
+      : before.replace(step.from, step.to)
   if (after === before) throw new Error(`${step.file} has no place for the edit`)
   await writeFile(path, after)
 }
