@@ -11,7 +11,7 @@ import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
 import type { Environment } from './config/settings.ts'
 import { hostVersion } from './config/version.ts'
-import { applicationMetrics } from './control/application-metrics.ts'
+import { allMetrics } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { createControl } from './control/control-server.ts'
@@ -20,9 +20,7 @@ import type { RunningApplication } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
-import { eventHandlerMetrics } from './events/event-handler-metrics.ts'
 import { EventLog } from './events/event-log.ts'
-import { jobMetrics } from './events/job-metrics.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
@@ -44,7 +42,6 @@ import type { StalledResponses } from './http/stalled-responses.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
-import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/observe-requests.ts'
@@ -326,18 +323,17 @@ export class Application {
     }
   }
 
-  async metrics(): Promise<MetricFamily[]> {
-    const state = this.state()
-    const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
-    return [
-      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#parts.storage),
-      ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
-      ...(await eventHandlerMetrics(this.#parts.storage, new Set(active))),
-      ...(await jobMetrics(this.#parts.storage, new Set(active))),
-      ...this.#parts.metrics.families(),
-      ...(this.#parts.limits === undefined ? [] : [this.#parts.limits.family()]),
-      ...this.#process.families(),
-    ]
+  metrics(): Promise<MetricFamily[]> {
+    const { storage, metrics, limits } = this.#parts
+    return allMetrics({
+      state: this.state(),
+      storage,
+      inFlight: this.installed.inFlight,
+      shed: this.#admission.refused,
+      refusedConnections: this.#connections.refused,
+      endedConnections: this.#stalled.ended,
+      counters: [metrics, ...(limits === undefined ? [] : [limits]), this.#process],
+    })
   }
 
   /** This host as the other hosts of the database see it. */
