@@ -7,7 +7,7 @@ const FILES_PER_PROCESS = 8
 // What a file changes in its process, or watches there: threads, signals, globals, clocks. Variables are as they were
 // when the next file begins; those that a file sets when it is loaded would not be set again.
 const WHOLE_PROCESS =
-  /^(import|\}) .*'node:(worker_threads|module|perf_hooks|test|v8|vm)'|process\.(chdir|emit|off|on|once)\b|^process\.env|globalThis|\.prototype|probeCold|'\/proc\//m
+  /^(import|\}) .*'node:(worker_threads|module|perf_hooks|v8|vm)'|process\.(chdir|emit|off|on|once)\b|^process\.env|globalThis|\.prototype|probeCold|'\/proc\//m
 // Files of a process share it, and what it has loaded; it changes nothing else.
 const SHARED = /\/(src\/.*|warm-probe\.ts)$/
 
