@@ -8,8 +8,8 @@ const FILES_PER_PROCESS = 8
 // when the next file begins; those that a file sets when it is loaded would not be set again.
 const WHOLE_PROCESS =
   /^(import|\}) .*'node:(worker_threads|module|perf_hooks|v8|vm)'|process\.(chdir|emit|off|on|once)\b|^process\.env|globalThis|\.prototype|probeCold|'\/proc\//m
-// Files of a process share it, and what it has loaded; it changes nothing else.
-const SHARED = /\/(src\/.*|warm-probe\.ts)$/
+// Files of a process share the one, and what it has loaded; the others are code for children.
+const HARMLESS = /\/(src\/.*|(warm-probe|kill-before-query|mistakes)\.ts)$/
 
 /**
  * @param {string} root the checkout
@@ -70,7 +70,7 @@ function mentions(root, file, pattern) {
     const text = readFileSync(file, 'utf8')
     if (pattern.test(text)) return true
     const imported = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, path]) => path)
-    return imported.some((path) => !SHARED.test(path) && has(resolve(dirname(file), path)))
+    return imported.some((path) => !HARMLESS.test(path) && has(resolve(dirname(file), path)))
   }
   return has(join(root, file))
 }
