@@ -9,7 +9,7 @@ const FILES_PER_PROCESS = 8
 const WHOLE_PROCESS =
   /^(import|\}) .*'node:(worker_threads|module|perf_hooks|v8|vm)'|process\.(chdir|emit|off|on|once)\b|^process\.env|globalThis|\.prototype|probeCold|'\/proc\//m
 // Files of a process share the one, and what it has loaded; the others are code for children.
-const HARMLESS = /\/(src\/.*|(warm-probe|kill-before-query|mistakes)\.ts)$/
+const HARMLESS = /\/(src\/.*|(warm-probe|kill-before-query)\.ts)$/
 
 /**
  * @param {string} root the checkout
