@@ -46,7 +46,7 @@ import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
 import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
-import { createLogger } from './telemetry/logger.ts'
+import { createLogger, linesForPeople } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/observe-requests.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
@@ -78,6 +78,8 @@ export interface ApplicationOptions {
   readonly ownsProcess?: boolean
   /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
+  /** For an author: readable log lines, and no change is watched and reverted. */
+  readonly development?: boolean
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -172,11 +174,12 @@ export class Application {
     environment,
     ownsProcess = false,
     isWorker = false,
+    development = false,
     signal,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
-    const logger = createLogger(config.log)
+    const logger = createLogger(config.log, development ? linesForPeople() : undefined)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
@@ -252,7 +255,7 @@ export class Application {
         limits,
         shares,
         tracing,
-        onSwitch: (change: LiveChange | undefined) => watch.begin(change),
+        onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
         onFailure: (module: string) => watch.failed(module),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)

@@ -1,10 +1,20 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { noEntry } from '../../failures/index.ts'
-import type { Candidate } from '../fetch/candidate.ts'
+import type { PackageJson } from '../../store/package-json.ts'
+import type { Source } from '../resolve/source.ts'
 
-/** The probe finds what package.json cannot show. */
-export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
+/**
+ * The probe finds what package.json cannot show.
+ * @param directory the folder of the complete package
+ * @throws {Failure} if it lacks its entry
+ */
+export function checkEntry(
+  id: string,
+  directory: string,
+  json: PackageJson,
+  source: Pick<Source, 'isOwn' | 'target'>,
+): void {
   const entry = entryOf(json)
   if (entry === undefined || existsSync(join(directory, entry.file))) return
   const { key, file } = entry
@@ -14,7 +24,7 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
       : `its "${key}" in package.json names ${file}, which is not in the package`
   const isBuilt = () => existsSync(join(source.target, file))
   const hint = !source.isOwn ? 'others' : isBuilt() ? 'notPacked' : 'notBuilt'
-  throw noEntry({ id: manifest.id, reason: why, hint })
+  throw noEntry({ id, reason: why, hint })
 }
 
 /** The file that Node's `import` of a package resolves to; undefined if it is no plain file. */
