@@ -73,6 +73,12 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./module-info.ts')).moduleInfo,
   },
   {
+    name: 'module-new',
+    summary: 'create the package of a new module, with routes, a table, events and tests',
+    arguments: '<name>',
+    load: async () => (await import('./module-new.ts')).moduleNew,
+  },
+  {
     name: 'module-manifest',
     summary: "write a module's manifest from its code",
     arguments: '[path...]',
