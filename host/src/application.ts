@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AddressList } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { DestinationStream } from 'pino'
 import { createTokenVerifier } from './callers/token-verifier.ts'
 import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
@@ -46,7 +47,7 @@ import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
 import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
-import { createLogger, linesForPeople } from './telemetry/logger.ts'
+import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/observe-requests.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
@@ -78,8 +79,8 @@ export interface ApplicationOptions {
   readonly ownsProcess?: boolean
   /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
-  /** For an author: readable log lines, and no change is watched and reverted. */
-  readonly development?: boolean
+  /** For an author: the log goes there, and no change is watched and reverted. */
+  readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -174,12 +175,12 @@ export class Application {
     environment,
     ownsProcess = false,
     isWorker = false,
-    development = false,
+    development,
     signal,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
-    const logger = createLogger(config.log, development ? linesForPeople() : undefined)
+    const logger = createLogger(config.log, development)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)

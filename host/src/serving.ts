@@ -1,6 +1,6 @@
 // What serves an application, with Fastify. What commands need is in index.ts.
 
-export { Application } from './application.ts'
+export { Application, type ApplicationOptions } from './application.ts'
 export { createTokenVerifier } from './callers/token-verifier.ts'
 export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'

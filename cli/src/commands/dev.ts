@@ -1,16 +1,18 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { ModuleError } from '@mortise/host'
+import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { completeApplication } from '../application/application-folder.ts'
 import { assertOwner } from '../application/assert-owner.ts'
 import { explain } from '../doctor/explain-error.ts'
-import { changedMigration, Failure, noPackageInFolder, portInUse } from '../failures/index.ts'
+import { capitalised, changedMigration, Failure, noPackageInFolder, portInUse } from '../failures/index.ts'
 import { changeApplication } from '../install/pipeline.ts'
+import { readPackageJson } from '../store/package-json.ts'
 import type { Command } from '../terminal/command.ts'
 import { StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { AuthorLog } from './dev/author-log.ts'
 import { Compiler, isTypeScript } from './dev/compiler.ts'
 import { ChangedMigration, type DeliverOptions, deliver } from './dev/deliver.ts'
 import { FolderWatch } from './dev/folder-watch.ts'
@@ -34,6 +36,7 @@ export const dev: Command = {
     const module = resolve(path)
     if (!existsSync(join(module, 'package.json'))) throw noPackageInFolder({ text: path, path: module })
     assertOwner(module)
+    const { name } = await readPackageJson(module)
     const directory = resolve((options.dir as string | undefined) ?? join(module, '.app-dev'))
     const port = portOf(options.port as string | undefined)
     // An error in compiled code names the line of its source.
@@ -41,9 +44,12 @@ export const dev: Command = {
     await makeApplication(directory)
     await changeApplication(directory, 'dev', terminal, async () => {})
     const signals = new StopSignals()
-    const running = await unlessStopped(signals, (signal) => startAnywhere(directory, port, signal, terminal))
+    const log = new AuthorLog(terminal, placesOf(directory, module, name))
+    const running = await unlessStopped(signals, (signal) =>
+      startAnywhere(directory, port, signal, log, terminal),
+    )
     if (running === undefined) return
-    const author = new Author({ module, directory, running, terminal, yes: options.yes === true })
+    const author = new Author({ module, directory, running, log, terminal, yes: options.yes === true })
     signals.stop.addEventListener('abort', () => author.stop())
     if (signals.stop.aborted) author.stop()
     signals.cut.addEventListener('abort', () => running.cut().catch(() => {}))
@@ -80,11 +86,12 @@ async function startAnywhere(
   directory: string,
   port: number | undefined,
   signal: AbortSignal,
+  log: AuthorLog,
   terminal: Terminal,
 ): Promise<Application> {
   const environment = { APP_LOG_REQUESTS: 'true', ...process.env }
   const start = (chosen: number | undefined) =>
-    startOn(directory, chosen, undefined, signal, { development: true, environment })
+    startOn(directory, chosen, undefined, signal, { development: log, environment })
   try {
     return await start(port)
   } catch (error) {
@@ -95,10 +102,20 @@ async function startAnywhere(
   }
 }
 
+const copied = /(?:file:\/\/)?([^\s()]*)\/\.app\/store\/([^/\s]+)\/(?!node_modules\/)/g
+
+/** Replaces the path of a copy of the module by the module's own. */
+const placesOf = (directory: string, module: string, name: string) => (text: string) =>
+  text.replace(copied, (path, root: string, copy: string) => {
+    const isOwn = copy.startsWith('.staging-') || copy.startsWith(`${name.replace('/', '+')}@`)
+    return root === directory && isOwn ? `${module}/` : path
+  })
+
 interface AuthorOptions {
   readonly module: string
   readonly directory: string
   readonly running: Application
+  readonly log: AuthorLog
   readonly terminal: Terminal
   /** The answer to the question about changed migrations. */
   readonly yes: boolean
@@ -116,6 +133,8 @@ class Author {
   #since: number | undefined
   #working: Promise<void> | undefined
   #isFirst = true
+  /** The last code that was saved does not serve. */
+  #isRefused = false
 
   constructor(options: AuthorOptions) {
     this.#options = options
@@ -178,7 +197,7 @@ class Author {
   }
 
   async #deliver(): Promise<void> {
-    const { terminal, running } = this.#options
+    const { running, log } = this.#options
     // While it compiles, its end calls again.
     if (this.#compiler !== undefined && this.#compiler.errors === undefined) return
     const errors = this.#compiler?.errors ?? []
@@ -187,19 +206,28 @@ class Author {
     const [isFirst, served] = [this.#isFirst, running.state().modules.length > 0]
     this.#isFirst = false
     const stays = served ? 'The previous code still serves.' : 'Nothing serves yet.'
+    const wasRefused = this.#isRefused
+    this.#isRefused = true
     if (errors.length > 0) {
       const count = errors.length === 1 ? '1 type error' : `${errors.length} type errors`
-      return terminal.note(`${errors.join('\n')}\n${count}. ${stays}`)
+      return log.note(`${errors.join('\n')}\n${count}. ${stays}`)
     }
+    log.isSwitching = true
     try {
       const delivered = await this.#deliverOnce()
       const seconds = ((performance.now() - since) / 1000).toFixed(2)
-      if (delivered) terminal.note(`Serves ${delivered.id} ${delivered.version}, ${seconds} s after the save.`)
-      else if (isFirst) terminal.note('Serves the code as it is.')
+      if (delivered) {
+        const after = isFirst ? '' : `, ${seconds} s after the save`
+        log.note(`Serves ${delivered.id} ${delivered.version}${after}.`)
+      } else if (isFirst || wasRefused) log.note('The code that serves is the saved code.')
+      this.#isRefused = false
     } catch (error) {
       if (this.#stopped.signal.aborted) return
       const { message, hint } = await explain(error)
-      terminal.note(error instanceof ModuleError ? `${message}\n${stays}` : `${message}\n${hint}\n${stays}`)
+      const advice = error instanceof ModuleError ? [] : [hint]
+      log.note([message, ...advice, stays].join('\n'))
+    } finally {
+      log.isSwitching = false
     }
   }
 
@@ -216,10 +244,10 @@ class Author {
       return await deliver({ ...options, anew: false })
     } catch (error) {
       if (!(error instanceof ChangedMigration)) throw error
-      terminal.note(error.message)
-      if (!yes && !terminal.interactive) throw changedMigration({ id: error.id })
-      const question = `Make the tables of ${error.id} anew? Their rows are lost.`
-      if (!yes && !(await terminal.confirm(question))) throw changedMigration({ id: error.id })
+      const refused = changedMigration({ reason: error.message })
+      if (!yes && !terminal.interactive) throw refused
+      const question = `${capitalised(error.message)}.\nMake the tables of ${error.id} anew? Their rows are lost.`
+      if (!yes && !(await terminal.confirm(question))) throw refused
       return await deliver({ ...options, anew: true })
     }
   }

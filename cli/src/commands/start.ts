@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BrokenStorageError, hasUnfinishedRevert, readConfig } from '@mortise/host'
 import {
   Application,
+  type ApplicationOptions,
   reportFailure,
   sendHeartbeat,
   serveParent,
@@ -240,7 +241,7 @@ export async function startOn(
   port: number | undefined,
   host: string | undefined,
   signal: AbortSignal,
-  options: { readonly development?: true; readonly environment?: NodeJS.ProcessEnv } = {},
+  options: Pick<ApplicationOptions, 'development' | 'environment'> = {},
 ): Promise<Application> {
   const { isWorker } = cluster
   try {

@@ -59,6 +59,6 @@ export const compilerEnded = defineFailure(
 export const changedMigration = defineFailure(
   'refused',
   'changed-migration',
-  'The code is not served: a migration of {id} differs from the one that made its tables.',
-  'If it was never released, run "app dev --yes": it makes the tables anew, and their rows are lost. Otherwise restore the file, and put the change into a new migration.',
+  'The code is not served: {reason}.',
+  'If the migration was never released, run "app dev --yes": it makes the tables anew, and their rows are lost. Otherwise restore the file, and put the change into a new migration.',
 )

@@ -20,12 +20,7 @@ export class Compiler {
    * @param failed called if the compiler ends before `signal` aborts
    * @throws {Failure} if the module has no TypeScript
    */
-  constructor(
-    module: string,
-    signal: AbortSignal,
-    compiled: () => void,
-    failed: (error: unknown) => void,
-  ) {
+  constructor(module: string, signal: AbortSignal, compiled: () => void, failed: (error: unknown) => void) {
     assertTypeScript(module)
     const file = join(import.meta.dirname, `compile-child${extname(import.meta.filename)}`)
     const child = fork(file, [module], { cwd: module, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], signal })

@@ -52,8 +52,10 @@ export type Delivered = { readonly id: string; readonly version: string } | unde
 export class ChangedMigration extends Error {
   readonly id: string
 
-  constructor(id: string, cause: MigrationError) {
-    super(cause.message, { cause })
+  constructor(id: string, staging: string, cause: MigrationError) {
+    // What follows is for released migrations.
+    const [reason = ''] = cause.message.replaceAll(`${staging}${sep}`, '').split(/[:.] never /i)
+    super(reason, { cause })
     this.id = id
   }
 }
@@ -104,7 +106,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   checkModules([{ package: found, json }], beside, await readConfig(directory))
   const changed = await changedMigration(directory, found)
   if (changed !== undefined) {
-    if (!anew) throw new ChangedMigration(id, changed)
+    if (!anew) throw new ChangedMigration(id, staging, changed)
     await dropTables(directory, lock, id)
   }
   await moveToStore(staging, storedModule(directory, locked), tree)
