@@ -36,6 +36,7 @@ export {
   type Storage,
   StorageBusyError,
   StorageUnreachableError,
+  skipSyncs,
   syncPath,
   type Table,
   toSqlite,

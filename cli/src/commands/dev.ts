@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { ModuleError } from '@mortise/host'
+import { ModuleError, skipSyncs } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { completeApplication } from '../application/application-folder.ts'
 import { assertOwner } from '../application/assert-owner.ts'
@@ -14,7 +14,7 @@ import { StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { AuthorLog } from './dev/author-log.ts'
 import { Compiler, isTypeScript } from './dev/compiler.ts'
-import { ChangedMigration, type DeliverOptions, deliver } from './dev/deliver.ts'
+import { ChangedMigration, type DeliverOptions, deliver, isPart } from './dev/deliver.ts'
 import { FolderWatch } from './dev/folder-watch.ts'
 import { update } from './module-manifest.ts'
 import { portOf, startOn, storageFailed, unlessStopped } from './start.ts'
@@ -41,6 +41,7 @@ export const dev: Command = {
     const port = portOf(options.port as string | undefined)
     // An error in compiled code names the line of its source.
     process.setSourceMapsEnabled(true)
+    skipSyncs()
     await makeApplication(directory)
     await changeApplication(directory, 'dev', terminal, async () => {})
     const signals = new StopSignals()
@@ -161,7 +162,11 @@ class Author {
       await Promise.race([compiled, this.ended])
     }
     if (this.#stopped.signal.aborted) return
-    this.#watch = new FolderWatch(module, () => this.#changed())
+    this.#watch = new FolderWatch(module, (path) => {
+      this.#since ??= performance.now()
+      // The compiler tells when the code of a source has changed.
+      if (isPart(path)) this.#changed()
+    })
     await this.#work()
   }
 
@@ -231,6 +236,12 @@ class Author {
     }
   }
 
+  /** Nobody answers a question any more. */
+  #untilStopped(): Promise<false> {
+    const { signal } = this.#stopped
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }))
+  }
+
   async #deliverOnce() {
     const { module, directory, running, terminal, yes } = this.#options
     const options: Omit<DeliverOptions, 'anew'> = {
@@ -247,7 +258,7 @@ class Author {
       const refused = changedMigration({ reason: error.message })
       if (!yes && !terminal.interactive) throw refused
       const question = `${capitalised(error.message)}.\nMake the tables of ${error.id} anew? Their rows are lost.`
-      if (!yes && !(await terminal.confirm(question))) throw refused
+      if (!yes && !(await Promise.race([terminal.confirm(question), this.#untilStopped()]))) throw refused
       return await deliver({ ...options, anew: true })
     }
   }

@@ -104,7 +104,8 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const enabled = others.filter(([, other]) => other.enabled)
   const beside = await Promise.all(enabled.map(([other, its]) => readInstalled(other, its, directory)))
   checkModules([{ package: found, json }], beside, await readConfig(directory))
-  const changed = await changedMigration(directory, found)
+  const former = present && storedModule(directory, present[1])
+  const changed = await changedMigration(directory, found, former)
   if (changed !== undefined) {
     if (!anew) throw new ChangedMigration(id, staging, changed)
     await dropTables(directory, lock, id)
@@ -144,8 +145,8 @@ const dependenciesOf = ({ dependencies = {}, optionalDependencies = {} }: Packag
   optionalDependencies,
 })
 
-/** Sources of TypeScript change before their code does. */
-const isPart = (path: string) =>
+/** Without the sources of TypeScript, which change before their code does. */
+export const isPart = (path: string) =>
   !isForeign(basename(path)) && !/(?<!\.d)\.[mc]?tsx?$|\.tsbuildinfo$/.test(path)
 
 /** The names in the folder that "files" in package.json mentions; undefined for all. */
@@ -167,16 +168,26 @@ async function linkTree(from: string, to: string): Promise<void> {
   }
 }
 
+/** Whether a folder is the same in the code that is installed. */
+async function hasSame(former: string | undefined, staging: string, folder: string): Promise<boolean> {
+  if (former === undefined) return false
+  const there = await hashTree(join(former, relative(staging, folder))).catch(() => undefined)
+  return there === (await hashTree(folder))
+}
+
 /**
  * Why the migrations of a package do not continue those of the database.
+ * @param former the folder of the installed code
  * @throws {MigrationError} if they cannot be applied to an empty database either
  */
 async function changedMigration(
   directory: string,
   found: ModulePackage,
+  former: string | undefined,
 ): Promise<MigrationError | undefined> {
   const sets = moduleMigrations([found])
-  if (sets.length === 0) return undefined
+  const [set] = sets
+  if (set === undefined || (await hasSame(former, found.directory, set.directory))) return undefined
   const schema = await callApplication(directory, 'schema')
   return await inTemporaryFolder(directory, async (scratch) => {
     const trial = async <Result>(
@@ -187,16 +198,14 @@ async function changedMigration(
       const storage = await openStorage({ file: join(scratch, file), durable: false, ...given })
       return await work(storage).finally(() => storage.close())
     }
-    const changed = await trial('present.db', { schema }, (storage) => storage.pending(sets)).then(
-      () => undefined,
-      (error) => error,
-    )
-    if (changed === undefined || !(changed instanceof MigrationError)) {
-      if (changed !== undefined) throw changed
+    try {
+      await trial('present.db', { schema }, (storage) => storage.pending(sets))
       return undefined
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error
+      await trial('empty.db', {}, (storage) => storage.migrate(sets))
+      return error
     }
-    await trial('empty.db', {}, (storage) => storage.migrate(sets))
-    return changed
   })
 }
 

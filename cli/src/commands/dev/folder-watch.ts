@@ -9,10 +9,10 @@ export const isForeign = (name: string) => name === 'node_modules' || name.start
  * each file of node_modules.
  */
 export class FolderWatch {
-  readonly #changed: () => void
+  readonly #changed: (path: string) => void
   readonly #watchers = new Map<string, FSWatcher>()
 
-  constructor(folder: string, changed: () => void) {
+  constructor(folder: string, changed: (path: string) => void) {
     this.#changed = changed
     this.#add(folder)
   }
@@ -29,7 +29,7 @@ export class FolderWatch {
       if (name === null || isForeign(name)) return
       // A folder that was made anew is another one.
       if (event === 'rename') this.#renew(join(folder, name))
-      this.#changed()
+      this.#changed(join(folder, name))
     })
     watcher.on('error', () => {})
     this.#watchers.set(folder, watcher)
