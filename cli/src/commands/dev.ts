@@ -16,7 +16,7 @@ import { AuthorLog } from './dev/author-log.ts'
 import { Compiler, isTypeScript } from './dev/compiler.ts'
 import { ChangedMigration, type DeliverOptions, deliver, isPart } from './dev/deliver.ts'
 import { FolderWatch } from './dev/folder-watch.ts'
-import { update } from './module-manifest.ts'
+import { writeManifest } from './module-manifest.ts'
 import { portOf, startOn, storageFailed, unlessStopped } from './start.ts'
 import { mintRecorded } from './token.ts'
 
@@ -26,7 +26,7 @@ const PAUSE = 25
 export const dev: Command = {
   options: [
     ['--port <port>', 'the port to listen on (default: 3000, or any free port if that is taken)'],
-    ['--yes', 'make the tables of a changed migration anew without asking; their rows are lost'],
+    ['--yes', 'create the tables of a changed migration again without asking; their rows are lost'],
   ],
   directory: 'the application folder that it makes and runs (default: .app-dev in the module)',
   examples: ['app dev', 'app dev ../my-module --port 8080'],
@@ -248,7 +248,7 @@ class Author {
       ...{ module, directory, terminal },
       serves: (id) => running.state().modules.some((one) => one.id === id && one.state === 'active'),
       writeManifest: async (staging, { name }) => {
-        await update(module, false, (_, requires = []) => registerOnce(staging, name, requires))
+        await writeManifest(module, false, (_, requires = []) => registerOnce(staging, name, requires))
       },
     }
     try {
@@ -257,7 +257,7 @@ class Author {
       if (!(error instanceof ChangedMigration)) throw error
       const refused = changedMigration({ reason: error.message })
       if (!yes && !terminal.interactive) throw refused
-      const question = `${capitalised(error.message)}.\nMake the tables of ${error.id} anew? Their rows are lost.`
+      const question = `${capitalised(error.message)}.\nCreate the tables of ${error.id} again? Their rows are lost.`
       if (!yes && !(await Promise.race([terminal.confirm(question), this.#untilStopped()]))) throw refused
       return await deliver({ ...options, anew: true })
     }

@@ -85,6 +85,12 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./module-manifest.ts')).moduleManifest,
   },
   {
+    name: 'module-check',
+    summary: 'check a module as its author: files, migrations, routes, isolation, errors; on both engines',
+    arguments: '[path...]',
+    load: async () => (await import('./module-check.ts')).moduleCheck,
+  },
+  {
     name: 'host-upgrade',
     summary: 'pin another host version; the next start of the application runs it',
     arguments: '[version]',

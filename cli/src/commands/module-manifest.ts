@@ -21,7 +21,8 @@ export const moduleManifest: Command = {
   async run({ arguments: paths, options, terminal }) {
     const isCheck = options.check === true
     const packages: Compared[] = []
-    for (const path of paths.length > 0 ? paths : ['.']) packages.push(await update(resolve(path), isCheck))
+    for (const path of paths.length > 0 ? paths : ['.'])
+      packages.push(await writeManifest(resolve(path), isCheck))
     const wrong = packages.filter(({ differs }) => differs.length > 0)
     if (isCheck && wrong.length > 0) {
       const where = wrong.map(({ file, differs }) => `${file} (${differs.join(', ')})`).join('; ')
@@ -35,9 +36,9 @@ export const moduleManifest: Command = {
 }
 
 /** @param look how it learns what the code registers; by default in a child process */
-export async function update(
+export async function writeManifest(
   directory: string,
-  isCheck: boolean,
+  isCheck = false,
   look: typeof observe = observe,
 ): Promise<Compared> {
   const file = join(directory, 'package.json')
@@ -88,7 +89,11 @@ const migrationsOf = (directory: string) =>
 
 /** The common prefix of all tables that the migrations create; `previous` if that fits too. */
 async function prefixOf(folder: string, previous: unknown): Promise<unknown> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
+  const all = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new ManifestError(`the folder ${folder}, which "mortise.migrations" names, is missing`)
+  })
+  const files = all.filter((name) => name.endsWith('.sql'))
   const texts = await Promise.all(files.map((name) => readText(join(folder, name))))
   const names = texts.flatMap((text) =>
     Array.from(text.matchAll(/^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gim), ([, table]) => String(table)),

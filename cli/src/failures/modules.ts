@@ -60,5 +60,5 @@ export const changedMigration = defineFailure(
   'refused',
   'changed-migration',
   'The code is not served: {reason}.',
-  'If the migration was never released, run "app dev --yes": it makes the tables anew, and their rows are lost. Otherwise restore the file, and put the change into a new migration.',
+  'If the migration was never released, run "app dev --yes": it creates the tables again, and their rows are lost. Otherwise restore the file, and put the change into a new migration.',
 )

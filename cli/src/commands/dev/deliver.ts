@@ -86,7 +86,10 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const present = Object.entries(lock.modules).find(([, locked]) => locked.spec === spec)
   const { staging, dependencies } = await stage(module, directory, present?.[1])
   const json = await readPackageJson(staging)
-  checkEntry(json.name, staging, json, { isOwn: true, target: module })
+  checkEntry({
+    package: { manifest: { id: json.name }, directory: staging },
+    ...{ json, source: { isOwn: true, target: module } },
+  })
   await writeManifest(staging, json)
   await cp(join(module, 'package.json'), join(staging, 'package.json'))
 

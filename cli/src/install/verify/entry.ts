@@ -4,17 +4,15 @@ import { noEntry } from '../../failures/index.ts'
 import type { PackageJson } from '../../store/package-json.ts'
 import type { Source } from '../resolve/source.ts'
 
-/**
- * The probe finds what package.json cannot show.
- * @param directory the folder of the complete package
- * @throws {Failure} if it lacks its entry
- */
-export function checkEntry(
-  id: string,
-  directory: string,
-  json: PackageJson,
-  source: Pick<Source, 'isOwn' | 'target'>,
-): void {
+/** What is known of a package before its code runs. */
+interface WithEntry {
+  readonly package: { readonly manifest: { readonly id: string }; readonly directory: string }
+  readonly json: PackageJson
+  readonly source: Pick<Source, 'isOwn' | 'target'>
+}
+
+/** The probe finds what package.json cannot show. */
+export function checkEntry({ package: { manifest, directory }, json, source }: WithEntry): void {
   const entry = entryOf(json)
   if (entry === undefined || existsSync(join(directory, entry.file))) return
   const { key, file } = entry
@@ -24,7 +22,7 @@ export function checkEntry(
       : `its "${key}" in package.json names ${file}, which is not in the package`
   const isBuilt = () => existsSync(join(source.target, file))
   const hint = !source.isOwn ? 'others' : isBuilt() ? 'notPacked' : 'notBuilt'
-  throw noEntry({ id, reason: why, hint })
+  throw noEntry({ id: manifest.id, reason: why, hint })
 }
 
 /** The file that Node's `import` of a package resolves to; undefined if it is no plain file. */

@@ -67,8 +67,7 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     if (candidate) checkSignatureKept(candidate, lockedModule(previous, id))
     fresh.push({ ...(candidate ?? (await fromStore(id, locked, directory))), id, locked, candidate })
   }
-  for (const { id, candidate } of fresh)
-    if (candidate) checkEntry(id, candidate.package.directory, candidate.json, candidate.source)
+  for (const { candidate } of fresh) if (candidate) checkEntry(candidate)
   const isChange = fresh.length > 0 || arrivingHost !== undefined || fromOutside !== undefined
   const staying = isChange ? enabled.filter((entry) => !isNew(entry)) : []
   const beside = await Promise.all(
