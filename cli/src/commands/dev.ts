@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { existsSync, watch } from 'node:fs'
+import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { ModuleError, skipSyncs } from '@mortise/host'
+import { ModuleError, readLockFile, skipSyncs } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { completeApplication } from '../application/application-folder.ts'
 import { assertOwner } from '../application/assert-owner.ts'
@@ -13,8 +13,8 @@ import type { Command } from '../terminal/command.ts'
 import { StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { AuthorLog } from './dev/author-log.ts'
-import { Compiler, isTypeScript } from './dev/compiler.ts'
-import { ChangedMigration, type DeliverOptions, deliver, isPart } from './dev/deliver.ts'
+import { assertTypeScript, Compiler, isTypeScript } from './dev/compiler.ts'
+import { ChangedMigration, type DeliverOptions, deliver, isPart, specOf } from './dev/deliver.ts'
 import { FolderWatch } from './dev/folder-watch.ts'
 import { writeManifest } from './module-manifest.ts'
 import { portOf, startOn, storageFailed, unlessStopped } from './start.ts'
@@ -33,9 +33,11 @@ export const dev: Command = {
   ownEnvironment: true,
 
   async run({ arguments: [path = '.'], options, terminal }) {
-    const module = resolve(path)
-    if (!existsSync(join(module, 'package.json'))) throw noPackageInFolder({ text: path, path: module })
+    if (!existsSync(resolve(path, 'package.json')))
+      throw noPackageInFolder({ text: path, path: resolve(path) })
+    const module = await realpath(path)
     assertOwner(module)
+    if (isTypeScript(module)) assertTypeScript(module)
     const { name } = await readPackageJson(module)
     const directory = resolve((options.dir as string | undefined) ?? join(module, '.app-dev'))
     const port = portOf(options.port as string | undefined)
@@ -133,6 +135,7 @@ class Author {
   /** When the first change since the last switch was seen. */
   #since: number | undefined
   #working: Promise<void> | undefined
+  #others = ''
   #isFirst = true
   /** The last code that was saved does not serve. */
   #isRefused = false
@@ -150,7 +153,7 @@ class Author {
 
   /** Resolves when the code was compiled and delivered once, or cannot be. */
   async begin(): Promise<void> {
-    const { module } = this.#options
+    const { module, directory } = this.#options
     this.#since = performance.now()
     if (isTypeScript(module)) {
       const { promise: compiled, resolve: done } = Promise.withResolvers<void>()
@@ -167,6 +170,10 @@ class Author {
       // The compiler tells when the code of a source has changed.
       if (isPart(path)) this.#changed()
     })
+    this.#others = await othersOf(this.#options)
+    watch(directory, { signal: this.#stopped.signal }, (_event, name) => {
+      if (name === 'modules.lock.json') this.#lockChanged()
+    }).on('error', () => {})
     await this.#work()
   }
 
@@ -188,6 +195,14 @@ class Author {
     this.#since ??= performance.now()
     clearTimeout(this.#timer)
     if (!this.#stopped.signal.aborted) this.#timer = setTimeout(() => this.#work(), PAUSE)
+  }
+
+  /** A command changed what serves beside the module, which may be what it lacked. */
+  async #lockChanged(): Promise<void> {
+    const others = await othersOf(this.#options).catch(() => this.#others)
+    if (others === this.#others) return
+    this.#others = others
+    this.#changed()
   }
 
   async #work(): Promise<void> {
@@ -217,7 +232,6 @@ class Author {
       const count = errors.length === 1 ? '1 type error' : `${errors.length} type errors`
       return log.note(`${errors.join('\n')}\n${count}. ${stays}`)
     }
-    log.isSwitching = true
     try {
       const delivered = await this.#deliverOnce()
       const seconds = ((performance.now() - since) / 1000).toFixed(2)
@@ -243,9 +257,9 @@ class Author {
   }
 
   async #deliverOnce() {
-    const { module, directory, running, terminal, yes } = this.#options
+    const { module, directory, running, log, terminal, yes } = this.#options
     const options: Omit<DeliverOptions, 'anew'> = {
-      ...{ module, directory, terminal },
+      ...{ module, directory, log, terminal },
       serves: (id) => running.state().modules.some((one) => one.id === id && one.state === 'active'),
       writeManifest: async (staging, { name }) => {
         await writeManifest(module, false, (_, requires = []) => registerOnce(staging, name, requires))
@@ -262,6 +276,13 @@ class Author {
       return await deliver({ ...options, anew: true })
     }
   }
+}
+
+/** The other modules of the application, to compare. */
+async function othersOf({ directory, module }: AuthorOptions): Promise<string> {
+  const { modules } = await readLockFile(directory)
+  const own = specOf(directory, module)
+  return JSON.stringify(Object.entries(modules).filter(([, { spec }]) => spec !== own))
 }
 
 /** @throws {ModuleError} with file and line */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -62,7 +63,8 @@ t.test('a save of JavaScript serves at once, and code that fails does not', asyn
   t.equal((await fetch(docs)).status, 200)
   t.match(token, /^ey/)
   t.equal(await readFile(join(directory, '.gitignore'), 'utf8'), '*\n')
-  t.match(running.stderr, /^\[\d\d:\d\d:\d\d\] GET \/memo 200 [\d.]+ ms$/m, 'a request is one line')
+  // A request is one line.
+  await running.says(/^\[\d\d:\d\d:\d\d\] GET \/memo 200 [\d.]+ ms$/m)
 
   await save(
     'index.js',
@@ -170,6 +172,46 @@ export default defineModule('memo').plugin(async (app) => {
     while (existsSync(`/proc/${child}`)) await setTimeout(20)
   await rm(join(module, 'package.json'))
   t.match((await runApp('dev', module, '--json')).json.error, { exitCode: 3 })
+})
+
+t.test('what the module requires is installed beside it, and stays', async (t) => {
+  const shelf = await sampleFolder(join(t.testdir(), 'shelf'), {
+    id: 'shelf',
+    manifest: { provides: { shelf: '1.0.0' } },
+    plugin: `context.contracts.provide('shelf', '1.0.0', { books: 7 })
+      app.get('/shelf', { config: { access: 'public' } }, async () => ({}))`,
+  })
+  const main = (more: string) => `import { defineModule } from '@mortise/module-sdk'
+export default defineModule('memo').plugin(async (app, { contracts }) => {
+  app.get('/memo', { config: { access: 'public' } }, async () => contracts.get('shelf').books + '${more}')
+})
+`
+  const module = await sampleFolder(join(t.testdirName, 'memo'), {
+    id: 'memo',
+    main: main(''),
+    manifest: { requires: { shelf: '^1.0.0' } },
+  })
+  const running = startApp(t, ['dev', module, '--json', '--port', '0'])
+  await running.says(/"token": .*\n.*\n}/)
+  const { url, directory }: Started = JSON.parse(running.stdout)
+  t.match(running.stderr, /shelf/)
+  running.stderr = ''
+  t.equal((await runApp('module-install', shelf, '--dir', directory, '--json')).exitCode, 0)
+  await running.says(/Serves memo/)
+  t.equal(await (await fetch(`${url}/memo`)).text(), '7')
+  running.stderr = ''
+  await writeFile(join(module, 'index.js'), main('!'))
+  await running.says(/Serves memo/)
+  t.equal(await (await fetch(`${url}/memo`)).text(), '7!')
+  t.equal((await fetch(`${url}/shelf`)).status, 200)
+})
+
+t.test('a module without its TypeScript is refused at once', async (t) => {
+  const outside = await mkdtemp(join(tmpdir(), 'dev-'))
+  t.teardown(() => rm(outside, { recursive: true }))
+  await sampleFolder(outside, { files: { 'tsconfig.json': '{}' } })
+  const { json } = await runApp('dev', outside, '--json')
+  t.match(json.error, { code: 'no-typescript', exitCode: 3 })
 })
 
 t.test('a taken port is an error only if the author chose it', async (t) => {

@@ -18,10 +18,8 @@ export class Compiler {
   /**
    * @param compiled called after each compilation
    * @param failed called if the compiler ends before `signal` aborts
-   * @throws {Failure} if the module has no TypeScript
    */
   constructor(module: string, signal: AbortSignal, compiled: () => void, failed: (error: unknown) => void) {
-    assertTypeScript(module)
     const file = join(import.meta.dirname, `compile-child${extname(import.meta.filename)}`)
     const child = fork(file, [module], { cwd: module, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], signal })
     let output = ''
@@ -41,7 +39,8 @@ export class Compiler {
   }
 }
 
-function assertTypeScript(module: string): void {
+/** @throws {Failure} */
+export function assertTypeScript(module: string): void {
   try {
     createRequire(join(module, 'package.json')).resolve('typescript')
   } catch (cause) {

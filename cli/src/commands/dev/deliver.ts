@@ -1,4 +1,4 @@
-import { cp, link, mkdir, readdir, readFile } from 'node:fs/promises'
+import { cp, link, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -25,10 +25,11 @@ import { npmOptions } from '../../install/fetch/npm-options.ts'
 import { changeApplication } from '../../install/pipeline.ts'
 import { checkModules } from '../../install/plan/checks/check-modules.ts'
 import { checkEntry } from '../../install/verify/entry.ts'
-import { readInstalled } from '../../store/installed-packages.ts'
+import { KEPT, readInstalled } from '../../store/installed-packages.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
 import { makeStaging, moveToStore } from '../../store/staging.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import type { AuthorLog } from './author-log.ts'
 import { isForeign } from './folder-watch.ts'
 
 export interface DeliverOptions {
@@ -36,6 +37,7 @@ export interface DeliverOptions {
   readonly module: string
   /** The application folder. */
   readonly directory: string
+  readonly log: Pick<AuthorLog, 'isSwitching'>
   readonly terminal: Terminal
   /** Writes the manifest of `module` from the code, of which `staging` is a copy. */
   readonly writeManifest: (staging: string, json: PackageJson) => Promise<void>
@@ -79,10 +81,14 @@ export async function deliver(options: DeliverOptions): Promise<Delivered> {
   return delivered
 }
 
+/** The source of the module in the lock file. */
+export const specOf = (directory: string, module: string) =>
+  `file:${relative(directory, module).split(sep).join('/')}`
+
 async function switchTo(options: DeliverOptions): Promise<Delivered> {
-  const { module, directory, writeManifest, anew, serves } = options
+  const { module, directory, log, writeManifest, anew, serves } = options
   const lock = await readLockFile(directory)
-  const spec = `file:${relative(directory, module).split(sep).join('/')}`
+  const spec = specOf(directory, module)
   const present = Object.entries(lock.modules).find(([, locked]) => locked.spec === spec)
   const { staging, dependencies } = await stage(module, directory, present?.[1])
   const json = await readPackageJson(staging)
@@ -103,6 +109,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
     ...(dependencies && { dependencies }),
   }
   if (present?.[0] === id && isDeepStrictEqual(present[1], locked) && serves(id)) return undefined
+  log.isSwitching = true
   const others = Object.entries(lock.modules).filter(([other]) => other !== id && other !== present?.[0])
   const enabled = others.filter(([, other]) => other.enabled)
   const beside = await Promise.all(enabled.map(([other, its]) => readInstalled(other, its, directory)))
@@ -114,10 +121,11 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
     await dropTables(directory, lock, id)
   }
   await moveToStore(staging, storedModule(directory, locked), tree)
-  await applyChange({
+  const { generation } = await applyChange({
     ...{ directory, command: 'dev', previous: await readLockFile(directory) },
     modules: { ...Object.fromEntries(others), [id]: locked },
   })
+  await forgetGenerations(directory, generation)
   return { id, version: found.version }
 }
 
@@ -210,6 +218,13 @@ async function changedMigration(
       return error
     }
   })
+}
+
+/** Every change reads the records of all, and a day of work makes hundreds. */
+async function forgetGenerations(directory: string, present: number): Promise<void> {
+  const folder = join(directory, '.app', 'generations')
+  for (const name of await readdir(folder))
+    if (Number.parseInt(name, 10) <= present - 2 * KEPT) await rm(join(folder, name))
 }
 
 /** The host stops serving the module for that. */
