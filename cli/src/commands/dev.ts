@@ -1,12 +1,19 @@
 import { existsSync, watch } from 'node:fs'
-import { mkdir, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ModuleError, readLockFile, skipSyncs } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { completeApplication } from '../application/application-folder.ts'
 import { assertOwner } from '../application/assert-owner.ts'
 import { explain } from '../doctor/explain-error.ts'
-import { capitalised, changedMigration, Failure, noPackageInFolder, portInUse } from '../failures/index.ts'
+import {
+  capitalised,
+  changedMigration,
+  Failure,
+  noPackageInFolder,
+  notForDevelopment,
+  portInUse,
+} from '../failures/index.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import { readPackageJson } from '../store/package-json.ts'
 import type { Command } from '../terminal/command.ts'
@@ -40,6 +47,7 @@ export const dev: Command = {
     if (isTypeScript(module)) assertTypeScript(module)
     const { name } = await readPackageJson(module)
     const directory = resolve((options.dir as string | undefined) ?? join(module, '.app-dev'))
+    await assertForDevelopment(directory)
     const port = portOf(options.port as string | undefined)
     // An error in compiled code names the line of its source.
     process.setSourceMapsEnabled(true)
@@ -76,11 +84,20 @@ export const dev: Command = {
   },
 }
 
-/** Git and npm see nothing of it. */
+/** Git and npm see nothing of the application. */
+const IGNORE_ALL = '*\n'
+const ignoreFile = (directory: string) => join(directory, '.gitignore')
+
+/** @throws {Failure} if an operator made the application: its data have to survive a power failure */
+async function assertForDevelopment(directory: string): Promise<void> {
+  if (!existsSync(join(directory, 'app.config.json'))) return
+  const ignored = await readFile(ignoreFile(directory), 'utf8').catch(() => '')
+  if (ignored !== IGNORE_ALL) throw notForDevelopment({ directory })
+}
+
 async function makeApplication(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
-  const ignore = join(directory, '.gitignore')
-  if (!existsSync(ignore)) await writeFile(ignore, '*\n')
+  if (!existsSync(ignoreFile(directory))) await writeFile(ignoreFile(directory), IGNORE_ALL)
   await completeApplication(directory)
 }
 

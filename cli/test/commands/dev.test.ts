@@ -214,6 +214,14 @@ t.test('a module without its TypeScript is refused at once', async (t) => {
   t.match(json.error, { code: 'no-typescript', exitCode: 3 })
 })
 
+t.test('the application of an operator is refused', async (t) => {
+  const module = await sampleFolder(t.testdir())
+  const directory = join(module, 'shop')
+  await runApp('init', directory)
+  const { json } = await runApp('dev', module, '--dir', directory, '--json')
+  t.match(json.error, { code: 'not-for-development', exitCode: 2 })
+})
+
 t.test('a taken port is an error only if the author chose it', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((listening) => server.once('listening', listening))
