@@ -70,7 +70,7 @@ t.test('the module in JavaScript is the one in TypeScript without its types', as
   }
   const [ofTyped, ofPlain] = await Promise.all(
     ['typescript', 'javascript'].map(async (name) =>
-      JSON.parse(await readFile(join(templates, name, 'package.json'), 'utf8')),
+      JSON.parse(await readFile(join(templates, name, 'package.template.json'), 'utf8')),
     ),
   )
   t.strictSame(ofPlain.mortise, ofTyped.mortise)
