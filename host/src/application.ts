@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AddressList } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { DestinationStream } from 'pino'
 import { createTokenVerifier } from './callers/token-verifier.ts'
 import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
@@ -75,6 +76,8 @@ export interface ApplicationOptions {
   readonly ownsProcess?: boolean
   /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
+  /** For an author: the log goes there, and no change is watched and reverted. */
+  readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -169,11 +172,12 @@ export class Application {
     environment,
     ownsProcess = false,
     isWorker = false,
+    development,
     signal,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
-    const logger = createLogger(config.log)
+    const logger = createLogger(config.log, development)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
@@ -249,7 +253,7 @@ export class Application {
         limits,
         shares,
         tracing,
-        onSwitch: (change: LiveChange | undefined) => watch.begin(change),
+        onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
         onFailure: (module: string) => watch.failed(module),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
