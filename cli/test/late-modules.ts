@@ -11,8 +11,6 @@ const route = (more: string) => `
     return { version: '2.0.0' }
   })`
 
-/** In the host alone: the probe has an empty environment. */
-process.env.MORTISE_TEST_LATE = '1'
 const later = (code: string) => `${route('')}
   if (process.env.MORTISE_TEST_LATE) setTimeout(() => { ${code} }, 1000).unref()`
 
@@ -26,13 +24,19 @@ const plugins = {
   sound: route(`if (request.headers.reject) Promise.reject(new Error('much later'))`),
 }
 
-/** Applications that have version 1.0.0 of the module, and the tarballs of the others beside them. */
-export const withLateModules = copiesOf(async ({ root, run }) => {
+const copies = copiesOf(async ({ root, run }) => {
   const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello-1.tgz')))
   if (exitCode !== 0) throw new Error(stdout)
   for (const [at, [name, plugin]] of Object.entries(plugins).entries())
     await sampleTarball(join(root, `${name}.tgz`), { version: `2.0.${at}`, plugin })
 })
+
+/** An application that has version 1.0.0 of the module, and the tarballs of the others beside it. */
+export function withLateModules(t: Test): Promise<TestApplication> {
+  // In the host alone: the probe has an empty environment.
+  process.env.MORTISE_TEST_LATE = '1'
+  return copies(t)
+}
 
 /** Runs the host as a process of its own: it minds what modules do outside of requests. */
 export async function started(t: Test, { directory }: TestApplication, options: readonly string[] = []) {

@@ -5,13 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AddressList } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { DestinationStream } from 'pino'
 import { createTokenVerifier } from './callers/token-verifier.ts'
 import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
 import type { Environment } from './config/settings.ts'
 import { hostVersion } from './config/version.ts'
-import { applicationMetrics } from './control/application-metrics.ts'
+import { allMetrics } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { createControl } from './control/control-server.ts'
@@ -20,9 +21,7 @@ import type { RunningApplication } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
-import { eventHandlerMetrics } from './events/event-handler-metrics.ts'
 import { EventLog } from './events/event-log.ts'
-import { jobMetrics } from './events/job-metrics.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
@@ -44,7 +43,6 @@ import type { StalledResponses } from './http/stalled-responses.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
-import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/observe-requests.ts'
@@ -78,6 +76,8 @@ export interface ApplicationOptions {
   readonly ownsProcess?: boolean
   /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
+  /** For an author: the log goes there, and no change is watched and reverted. */
+  readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -172,11 +172,12 @@ export class Application {
     environment,
     ownsProcess = false,
     isWorker = false,
+    development,
     signal,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
-    const logger = createLogger(config.log)
+    const logger = createLogger(config.log, development)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
@@ -252,7 +253,7 @@ export class Application {
         limits,
         shares,
         tracing,
-        onSwitch: (change: LiveChange | undefined) => watch.begin(change),
+        onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
         onFailure: (module: string) => watch.failed(module),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
@@ -326,18 +327,17 @@ export class Application {
     }
   }
 
-  async metrics(): Promise<MetricFamily[]> {
-    const state = this.state()
-    const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
-    return [
-      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#parts.storage),
-      ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
-      ...(await eventHandlerMetrics(this.#parts.storage, new Set(active))),
-      ...(await jobMetrics(this.#parts.storage, new Set(active))),
-      ...this.#parts.metrics.families(),
-      ...(this.#parts.limits === undefined ? [] : [this.#parts.limits.family()]),
-      ...this.#process.families(),
-    ]
+  metrics(): Promise<MetricFamily[]> {
+    const { storage, metrics, limits } = this.#parts
+    return allMetrics({
+      state: this.state(),
+      storage,
+      inFlight: this.installed.inFlight,
+      shed: this.#admission.refused,
+      refusedConnections: this.#connections.refused,
+      endedConnections: this.#stalled.ended,
+      counters: [metrics, ...(limits === undefined ? [] : [limits]), this.#process],
+    })
   }
 
   /** This host as the other hosts of the database see it. */

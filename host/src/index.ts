@@ -37,6 +37,7 @@ export {
   type Storage,
   StorageBusyError,
   StorageUnreachableError,
+  skipSyncs,
   syncPath,
   type Table,
   toSqlite,

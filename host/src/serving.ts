@@ -1,10 +1,17 @@
 // What serves an application, with Fastify. What commands need is in index.ts.
 
-export { Application } from './application.ts'
+import type { observeModule as Observe } from './modules/observe-module.ts'
+
+export { Application, type ApplicationOptions } from './application.ts'
 export { createTokenVerifier } from './callers/token-verifier.ts'
 export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
 export { createHost } from './generations/create-host.ts'
+export { withLocation } from './modules/error-location.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'
+
+/** Loaded on demand: a host that serves does without it. */
+export const observeModule: typeof Observe = async (...given) =>
+  (await import('./modules/observe-module.ts')).observeModule(...given)

@@ -18,7 +18,7 @@ export interface PinnedHost {
 }
 
 /** Commands that need no existing application. */
-const withoutApplication = ['init', 'help', 'module-new', 'module-check']
+const withoutApplication = ['init', 'help', 'module-new', 'module-check', 'dev']
 
 export const ownFolder = realpathSync(join(import.meta.dirname, '..', '..'))
 

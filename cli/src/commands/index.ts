@@ -159,6 +159,12 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./openapi.ts')).openapi,
   },
   {
+    name: 'dev',
+    summary: 'run a module from its folder, and switch to its new code on each save',
+    arguments: '[path]',
+    load: async () => (await import('./dev.ts')).dev,
+  },
+  {
     name: 'client',
     summary: 'write a typed client of the installed modules to a folder',
     arguments: '<folder>',

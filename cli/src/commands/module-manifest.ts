@@ -35,11 +35,16 @@ export const moduleManifest: Command = {
   },
 }
 
-export async function writeManifest(directory: string, isCheck = false): Promise<Compared> {
+/** @param look how it learns what the code registers; by default in a child process */
+export async function writeManifest(
+  directory: string,
+  isCheck = false,
+  look: typeof observe = observe,
+): Promise<Compared> {
   const file = join(directory, 'package.json')
   const json = parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as Manifest
   const previous = (json.mortise ?? {}) as Manifest
-  const manifest = await manifestOf(directory, String(json.name), previous)
+  const manifest = await manifestOf(directory, String(json.name), previous, look)
   const keys = Object.keys({ ...previous, ...manifest })
   const differs = keys.filter((key) => !isDeepStrictEqual(previous[key], manifest[key]))
   if (!isCheck && differs.length > 0) {
@@ -52,14 +57,19 @@ export async function writeManifest(directory: string, isCheck = false): Promise
  * Keeps the parts that only the author knows: the supported hosts, and the version ranges of other
  * modules' contracts.
  */
-async function manifestOf(directory: string, name: string, previous: Manifest): Promise<Manifest> {
+async function manifestOf(
+  directory: string,
+  name: string,
+  previous: Manifest,
+  look: typeof observe,
+): Promise<Manifest> {
   const {
     host = `^${hostVersion}`,
     requires = {},
     optional = {},
     migrations = migrationsOf(directory),
   } = previous
-  const code = await observe({ id: name, directory }, Object.keys(requires as object))
+  const code = await look({ id: name, directory }, Object.keys(requires as object))
   const { id, routes, events, provides, listensTo, config = previous.config } = code
   const tables = migrations && (await prefixOf(join(directory, String(migrations)), previous.tables))
   const all = { tables, migrations, config, provides, requires, optional, events, listensTo }

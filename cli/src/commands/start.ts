@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BrokenStorageError, hasUnfinishedRevert, readConfig } from '@mortise/host'
 import {
   Application,
+  type ApplicationOptions,
   reportFailure,
   sendHeartbeat,
   serveParent,
@@ -118,7 +119,7 @@ export const start: Command = {
 }
 
 /** Resolves to undefined if a signal ends `start` first, within some seconds. */
-async function unlessStopped<Running>(
+export async function unlessStopped<Running>(
   signals: StopSignals,
   start: (signal: AbortSignal) => Promise<Running>,
 ): Promise<Running | undefined> {
@@ -157,7 +158,7 @@ async function untilStopped(
   }
 }
 
-function storageFailed(error: unknown): unknown {
+export function storageFailed(error: unknown): unknown {
   if (!(error instanceof BrokenStorageError)) return error
   return hostStorageFailed({ reason: error.message, cause: error })
 }
@@ -216,7 +217,7 @@ function stoppedWorking(error: WorkerEndedError): Failure {
     : workersFailed({ hint: 'advice', ...because, advice })
 }
 
-function portOf(text: string | undefined): number | undefined {
+export function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
@@ -234,15 +235,20 @@ const unusable: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown',
 }
 
-async function startOn(
+/** @param options for an author: see `ApplicationOptions` */
+export async function startOn(
   directory: string,
   port: number | undefined,
   host: string | undefined,
   signal: AbortSignal,
+  options: Pick<ApplicationOptions, 'development' | 'environment'> = {},
 ): Promise<Application> {
   const { isWorker } = cluster
   try {
-    return await Application.start({ directory, port, host, ownsProcess: true, isWorker, signal })
+    return await Application.start({
+      ...{ directory, port, host, ownsProcess: true, isWorker, signal },
+      ...options,
+    })
   } catch (error) {
     if (error === signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }

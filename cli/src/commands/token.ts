@@ -16,16 +16,23 @@ export const token: Command = {
     const directory = await application()
     const expiresIn = (options.expires as string | undefined) ?? '1h'
     const scope = options.scope as string | undefined
-    const minted = await mint({ directory, subject: subject as string, scope, expiresIn })
-    const about = { scope: scope ?? null, expiresIn }
-    // The record comes before the token is printed, so that every token has one.
-    await writePendingRecord(directory, {
-      ...beginRecord('token', subject as string, about),
-      outcome: 'done',
-    })
-    await deliverRecords(directory)
-    terminal.result({ token: minted, subject, ...about }, minted)
+    const minted = await mintRecorded(directory, subject as string, scope, expiresIn)
+    terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
   },
+}
+
+/** A token, once the audit trail has a record of it. */
+export async function mintRecorded(
+  directory: string,
+  subject: string,
+  scope: string | undefined,
+  expiresIn: string,
+): Promise<string> {
+  const minted = await mint({ directory, subject, scope, expiresIn })
+  const about = { scope: scope ?? null, expiresIn }
+  await writePendingRecord(directory, { ...beginRecord('token', subject, about), outcome: 'done' })
+  await deliverRecords(directory)
+  return minted
 }
 
 async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promise<string> {

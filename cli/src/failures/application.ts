@@ -83,3 +83,10 @@ export const otherSecret = defineFailure(
   '{problem}. Nothing was changed.',
   'Use the secret of the last start: APP_SECRET, or "envFile" in app.config.json. To change the secret: app start --new-secret',
 )
+
+export const notForDevelopment = defineFailure(
+  'usage',
+  'not-for-development',
+  '{directory} is an application that "app dev" did not create.',
+  'Leave --dir out: "app dev" then creates .app-dev in the folder of the module. Or name a new folder.',
+)

@@ -41,3 +41,24 @@ export const noEventFailedBy = defineFailure(
   'The handler of {module} did not fail on event {event}.',
   'To list the failed events: app events',
 )
+
+export const noTypeScript = defineFailure(
+  'notFound',
+  'no-typescript',
+  '{module} has a tsconfig.json, and no typescript in its node_modules.',
+  'Install it there: npm install --save-dev typescript',
+)
+
+export const compilerEnded = defineFailure(
+  'unexpected',
+  'compiler-ended',
+  'The TypeScript of the module ended: {reason}.',
+  'Run "npx tsc --watch" in the folder of the module to see why. "app dev" needs TypeScript 5 or 6.',
+)
+
+export const changedMigration = defineFailure(
+  'refused',
+  'changed-migration',
+  'The code is not served: {reason}.',
+  'If the migration was never released, run "app dev --yes": it creates the tables again, and their rows are lost. Otherwise restore the file, and put the change into a new migration.',
+)

@@ -22,14 +22,16 @@ export interface ObservedModule {
  *
  * @param name the name of the module until its id is known
  * @param requires its required contracts: the module gets an empty object for each
+ * @param options see `providePeers`
  * @throws {ModuleError}
  */
 export async function observeModule(
   directory: string,
   name: string,
   requires: readonly string[],
+  options: { readonly confined: boolean } = { confined: false },
 ): Promise<ObservedModule> {
-  const plugin = await loadPlugin(name, directory, { confined: false })
+  const plugin = await loadPlugin(name, directory, options)
   const declared = declarationOf(plugin)
   if (declared === undefined)
     throw new ModuleError(name, 'its default export does not come from defineModule')

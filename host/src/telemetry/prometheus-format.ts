@@ -57,12 +57,13 @@ function mergeAlike(families: readonly MetricFamily[]): MetricFamily {
 
 const together = { sum: (one: number, other: number) => one + other, min: Math.min, max: Math.max }
 
-export const counter = (name: string, help: string, value: number): MetricFamily => ({
+/** @param value one, or samples with different labels */
+export const counter = (name: string, help: string, value: number | readonly Sample[]): MetricFamily => ({
   name,
   help,
   type: 'counter',
   merge: 'sum',
-  samples: [{ value }],
+  samples: typeof value === 'number' ? [{ value }] : value,
 })
 
 /** @param samples one value, or several with different labels */

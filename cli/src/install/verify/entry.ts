@@ -1,10 +1,18 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { noEntry } from '../../failures/index.ts'
-import type { Candidate } from '../fetch/candidate.ts'
+import type { PackageJson } from '../../store/package-json.ts'
+import type { Source } from '../resolve/source.ts'
+
+/** What is known of a package before its code runs. */
+interface WithEntry {
+  readonly package: { readonly manifest: { readonly id: string }; readonly directory: string }
+  readonly json: PackageJson
+  readonly source: Pick<Source, 'isOwn' | 'target'>
+}
 
 /** The probe finds what package.json cannot show. */
-export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
+export function checkEntry({ package: { manifest, directory }, json, source }: WithEntry): void {
   const entry = entryOf(json)
   if (entry === undefined || existsSync(join(directory, entry.file))) return
   const { key, file } = entry

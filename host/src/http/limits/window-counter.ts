@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.ts'
-import type { MetricFamily } from '../../telemetry/prometheus-format.ts'
+import { counter, type MetricFamily } from '../../telemetry/prometheus-format.ts'
 
 /** Limits in bytes count request bodies. */
 export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | 'address-bytes'
@@ -54,14 +54,9 @@ export class RateLimits {
     this.counters[name].giveBack(key, this.now(), amount)
   }
 
-  family(): MetricFamily {
-    return {
-      name: 'mortise_rate_limited_total',
-      help: 'Requests refused by rate limits, by limit',
-      type: 'counter',
-      merge: 'sum',
-      samples: Object.entries(this.#refused).map(([limit, value]) => ({ labels: { limit }, value })),
-    }
+  families(): MetricFamily[] {
+    const samples = Object.entries(this.#refused).map(([limit, value]) => ({ labels: { limit }, value }))
+    return [counter('mortise_rate_limited_total', 'Requests refused by rate limits, by limit', samples)]
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncPath } from './sync-path.ts'
+import { sync, syncPath } from './sync-path.ts'
 
 /**
  * Replaces a file durably by one rename: a crash leaves the old content or the new. The temporary
@@ -58,7 +58,7 @@ async function writeSynced(
   try {
     if (mode !== undefined) await handle.chmod(mode)
     await handle.writeFile(text)
-    await handle.sync()
+    await sync(handle)
   } finally {
     await handle.close()
   }

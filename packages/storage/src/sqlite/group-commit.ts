@@ -25,15 +25,16 @@ interface Member {
   readonly since: number
 }
 
-type Outcome = { readonly result: unknown } | { readonly error: unknown }
+/** `isTorn`: it failed, and what it wrote cannot be undone by itself. */
+type Outcome = { readonly result: unknown } | { readonly error: unknown; readonly isTorn?: true }
 
 /**
  * Transactions queued during one turn of the event loop share one durable COMMIT. Their isolation:
  * - No promise settles before the COMMIT is on the disk, and no read shows it before, so a crash
  * cannot undo what somebody has seen. The event loop turns meanwhile.
  * - A failed one leaves no trace with the others. If it has written, the group is rolled back and
- * runs again, each member in a savepoint; so do the next groups, since failures come in numbers. A
- * savepoint costs an eighth of a small write.
+ * runs again, each member in a savepoint, unless it is alone; so do the next groups, since failures
+ * come in numbers. A savepoint costs an eighth of a small write.
  * - A group with a lost transaction (a deferred key fails its COMMIT, the disk is full, no file can
  * be opened) is rolled back as a whole, and each member runs again by itself, in order, the failed
  * ones too: they may have failed only because of a neighbour. So a group equals running its members
@@ -200,10 +201,12 @@ export class GroupCommit {
     const outcomes: Outcome[] = []
     for (const member of members) {
       const outcome = this.#attempt(member)
-      if (outcome === undefined) {
+      if ('isTorn' in outcome) {
         connection.rollback()
-        this.#careful = CAREFUL_GROUPS
-        return this.#commitTogether(members)
+        if (members.length > 1) {
+          this.#careful = CAREFUL_GROUPS
+          return this.#commitTogether(members)
+        }
       }
       outcomes.push(outcome)
       if (!connection.inTransaction) {
@@ -234,8 +237,7 @@ export class GroupCommit {
     }
   }
 
-  /** Undefined if the member failed and what it wrote cannot be undone by itself. */
-  #attempt(member: Member): Outcome | undefined {
+  #attempt(member: Member): Outcome {
     if (!this.#rehearse && this.#careful === 0) return this.#attemptBare(member)
     if (this.#rehearse) {
       const rehearsal = this.#attemptInSavepoint(member, 'undo')
@@ -244,11 +246,11 @@ export class GroupCommit {
     return this.#attemptInSavepoint(member, 'keep')
   }
 
-  #attemptBare(member: Member): Outcome | undefined {
+  #attemptBare(member: Member): Outcome {
     const { writes } = this.#connection
     const outcome = this.#drive(member)
-    const isTraceless = this.#connection.writes === writes || !this.#connection.inTransaction
-    return 'error' in outcome && !isTraceless ? undefined : outcome
+    const hasWritten = this.#connection.inTransaction && this.#connection.writes !== writes
+    return 'error' in outcome && hasWritten ? { ...outcome, isTorn: true } : outcome
   }
 
   #attemptInSavepoint(member: Member, onSuccess: 'keep' | 'undo'): Outcome {

@@ -154,6 +154,20 @@ t.test('a group runs again after a failed write, not after a failed read; later 
   t.strictSame(ids(), [1, 2, 3])
 })
 
+t.test('a transaction that fails alone after a write runs once, and leaves nothing', async (t) => {
+  const { commit, ids } = group(t)
+  let runs = 0
+  const writing = function* (): Transaction<void> {
+    runs += 1
+    yield* run(insertItem(9, 'nine'))
+    throw new Error('wrote')
+  }
+  t.strictSame(await outcomes([commit.transaction(writing)]), ['wrote'])
+  t.equal(runs, 1)
+  t.strictSame(await outcomes([commit.transaction(insert(1))]), [1])
+  t.strictSame(ids(), [1])
+})
+
 t.test('a rejection waits for the COMMIT too', async (t) => {
   const { commit, connection } = group(t)
   const failing = commit.transaction(() => many(sql`SELECT nothing`))

@@ -1,9 +1,38 @@
 import type { Storage } from '@mortise/storage'
+import { eventHandlerMetrics } from '../events/event-handler-metrics.ts'
+import { jobMetrics } from '../events/job-metrics.ts'
+import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
 
-/** @param shed requests refused because there were too many */
-export function applicationMetrics(
+export interface MetricSources {
+  readonly state: ApplicationState
+  readonly storage: Storage
+  readonly inFlight: number
+  /** Requests refused because there were too many. */
+  readonly shed: number
+  /** Connections refused because there were too many. */
+  readonly refusedConnections: number
+  /** Connections ended because they stood still. */
+  readonly endedConnections: number
+  /** What counts for itself. */
+  readonly counters: readonly { families(): MetricFamily[] }[]
+}
+
+/** Every metric of one process. */
+export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]> {
+  const { state, storage, inFlight, shed, refusedConnections, endedConnections, counters } = sources
+  const active = new Set(state.modules.filter((module) => module.state === 'active').map(({ id }) => id))
+  return [
+    ...applicationMetrics(state, inFlight, shed, storage),
+    ...connectionMetrics(refusedConnections, endedConnections),
+    ...(await eventHandlerMetrics(storage, active)),
+    ...(await jobMetrics(storage, active)),
+    ...counters.flatMap((counter) => counter.families()),
+  ]
+}
+
+function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,
   inFlight: number,
   shed: number,
