@@ -77,6 +77,28 @@ t.test('the error behind a 500 is shown, in lines for people, unless the log is 
   t.equal(stderrOf(t, directory, { config: { log: { level: 'silent' } } }), '')
 })
 
+t.test('a forgotten yield* is shown with its place', async (t) => {
+  const directory = await packageFolder(t, {
+    'package.json': manifestOf({ id: 'broken', routes: ['GET /broken'], events: ['broken.read'] }),
+    'index.js': `import { answer, defineModule, many, sql } from '@mortise/module-sdk'
+    import { Type } from '@sinclair/typebox'
+    const { emit, plugin } = defineModule('broken', { events: { 'broken.read': Type.Object({}) } })
+    const forgotten = {
+      emit: () => emit('broken.read', { subject: 'a', data: {} }),
+    }
+    export default plugin(async (app) => {
+      app.get('/broken', { config: { access: 'public' } }, (request) =>
+        request.transaction(function* () {
+          forgotten.emit()
+          return answer(200, { rows: yield* many(sql\`SELECT 1 AS one\`) })
+        }))
+    })`,
+  })
+  const shown = stderrOf(t, directory)
+  t.match(shown, /write yield\* before the step for the event "broken.read"/)
+  t.match(shown, /index\.js:5/)
+})
+
 t.test('on a Node that is too old it says which ones there are', async (t) => {
   const old = "import module from 'node:module'; delete module.registerHooks; module.syncBuiltinESMExports()"
   const { stderr, status } = spawnSync(
