@@ -75,6 +75,11 @@ export interface HostOptions {
   readonly events?: EventLog | undefined
   /** In contract order, providers first. */
   readonly modules: readonly RegisteredModule[]
+  /**
+   * Refuses what tests must find, and what a module that was installed by an older host may do: routes
+   * without response schemas.
+   */
+  readonly strict?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
   readonly notReady: () => string | undefined
   /** Whether another host of the database serves something else now. */
@@ -179,6 +184,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           handlers,
           works,
           retiring: retirement.signal,
+          strict: parts.strict,
         })
       },
       { prefix: basePath },

@@ -12,6 +12,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
+import { sendDeclared } from '../requests/transaction.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
 import type { EventHandlers } from './event-handlers.ts'
@@ -37,6 +38,8 @@ export interface ModuleEnvironment {
   readonly handlers: EventHandlers
   readonly works: Works
   readonly retiring: AbortSignal
+  /** See `HostOptions`. */
+  readonly strict?: boolean | undefined
 }
 
 /**
@@ -65,7 +68,15 @@ export async function registerModule(
           }
           registered.set(name, route.config?.access as Access)
         }
+        if (environment.strict && route.schema?.response === undefined) {
+          throw new ModuleError(
+            id,
+            `its route ${[route.method].flat().join(', ')} ${route.url} has no response schema: add schema: ` +
+              '{ response: { 200: … } } with every status that it answers',
+          )
+        }
         route.config = { ...route.config, module: id }
+        route.onSend = [sendDeclared, ...[route.onSend ?? []].flat()] as RouteOptions['onSend'] & {}
       })
       const events = eventsFor(environment.events, scope)
       const context: ModuleContext = {

@@ -121,6 +121,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     notReady: () => undefined,
+    strict: true,
   })
   events.wake()
   await app.react?.()
