@@ -25,6 +25,7 @@ import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
+import { hostPaths } from '../modules/path-owners.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
 import { Works } from '../modules/works.ts'
@@ -183,6 +184,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           eventTypes,
           handlers,
           works,
+          paths: new Map(hostPaths.map((path) => [path, 'the host'])),
           retiring: retirement.signal,
           strict: parts.strict,
         })

@@ -19,6 +19,7 @@ import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import { ownedPath } from './path-owners.ts'
 import type { Works } from './works.ts'
 
 declare module 'fastify' {
@@ -37,6 +38,8 @@ export interface ModuleEnvironment {
   readonly eventTypes: EventTypes
   readonly handlers: EventHandlers
   readonly works: Works
+  /** The owner of each path so far: see `ownedPath`. */
+  readonly paths: Map<string, string>
   readonly retiring: AbortSignal
   /** See `HostOptions`. */
   readonly strict?: boolean | undefined
@@ -58,6 +61,7 @@ export async function registerModule(
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
   const minutely = new Set<string>()
+  claimPaths(module, environment.paths)
   try {
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -137,6 +141,20 @@ export async function registerModule(
     )
   }
   return registered
+}
+
+/** Nobody adds to the paths of another module, or stands in front of its routes. */
+function claimPaths({ id, manifest }: ActiveModule, paths: Map<string, string>): void {
+  for (const route of manifest.routes) {
+    const path = ownedPath(route)
+    const owner = paths.get(path) ?? id
+    if (owner !== id)
+      throw new ModuleError(
+        id,
+        `its route ${route} lies below ${path}, which belongs to ${owner}: use another path`,
+      )
+    paths.set(path, id)
+  }
 }
 
 /** The events for one module: all its listeners end with its scope. */

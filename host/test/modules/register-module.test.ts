@@ -87,8 +87,15 @@ t.test('routes are what the manifest says, with access, and nobody else’s', as
     [withCode(route(''), 'GET /bad'), /has no access/],
     [withCode(route("{ config: { access: '' } },"), 'GET /bad'), /access/],
     [withCode(route('{ config: { access: [] } },'), 'GET /bad'), /access/],
-    [withCode(route(open, '/good'), 'GET /good'), /GET.*\/good/],
-    [withCode(route(open, '/health/live'), 'GET /health/live'), /\/health\/live/],
+    ...['/good', '/good/total', '/good/:id'].map((path): [FixtureModule, RegExp] => [
+      withCode(route(open, path), `GET ${path}`),
+      /GET \/good.* lies below \/good, which belongs to good: use another path/,
+    ]),
+    [
+      withCode(route(open, '/health/live'), 'GET /health/live'),
+      /GET \/health\/live lies below \/health, which belongs to the host/,
+    ],
+    [withCode(route(open, '/guest/bad'), 'GET /guest/bad'), /belongs to the host/],
   ]
   for (const [module, message] of bad) {
     await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message })
