@@ -41,7 +41,13 @@ export default {
       'cli-imports-host-storage-and-sdk-only',
       'The command knows no module.',
       { path: '^cli/' },
-      { path: ofWorkspaces, pathNot: '^(cli|host|packages/(storage|module-sdk))/' },
+      { path: ofWorkspaces, pathNot: '^(cli|host|packages/(storage|module-sdk|module-testkit))/' },
+    ),
+    rule(
+      'cli-imports-types-of-the-test-kit',
+      'The test kit stands beside the tests of an author; `app module-check` loads it from there.',
+      { path: '^cli/src/' },
+      { path: '^packages/module-testkit/', dependencyTypesNot: ['type-only'] },
     ),
     rule(
       'modules-import-the-sdk-only',
@@ -72,7 +78,7 @@ export default {
       'A package is used through what it exports.',
       { path: '^(cli|host|packages/[^/]+)/' },
       {
-        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract)\\.)`,
+        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract|check/index)\\.)`,
         pathNot: ['^$1/', '^packages/module-sdk/dist/(host|sql|transaction)\\.'],
       },
     ),

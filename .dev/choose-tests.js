@@ -1,4 +1,4 @@
-// Which test files `npm test` runs, which of them share a process, and whether they need PostgreSQL.
+// Which test files `npm test` runs, which of them share a process, and what they need.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
@@ -54,6 +54,9 @@ export function groupTests(root, files) {
  */
 export const needPostgres = (root, files) =>
   files.some((file) => mentions(root, file, /APP_TEST_DATABASE_URL|\bonEngines\b/))
+
+/** Whether one of the files asks for the packages as they would be published. */
+export const needPackages = (root, files) => files.some((file) => mentions(root, file, /MORTISE_PACKAGES/))
 
 /** Whether a file, or what it imports beside it, has the pattern. */
 function mentions(root, file, pattern) {

@@ -15,9 +15,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chooseTests, groupTests, needPostgres } from './choose-tests.js'
+import { chooseTests, groupTests, needPackages, needPostgres } from './choose-tests.js'
+import { packAll } from './pack.js'
 
 const SECONDS_PER_FILE = 300
 const MEMORY = '/dev/shm'
@@ -38,6 +40,7 @@ const folder = folderInMemory()
 if (folder !== undefined) process.env.TMPDIR = folder
 const { APP_TEST_DATABASE_URL: given } = process.env
 const postgres = given || !needPostgres(root, files) ? undefined : await startPostgres()
+const packages = needPackages(root, files) ? packedOnce() : undefined
 const running = new Set()
 let stopped = false
 // Ctrl+C reaches the tests as well: their end is waited for.
@@ -50,6 +53,7 @@ try {
   await Promise.all(Array.from({ length: PROCESSES }, () => runAll(waiting)))
 } finally {
   await postgres?.stop()
+  if (packages !== undefined) rmSync(packages, { recursive: true, force: true })
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 mkdirSync(dirname(record), { recursive: true })
@@ -62,6 +66,13 @@ process.exitCode = failures.length > 0 || stopped ? 1 : 0
 async function startPostgres() {
   const server = await import('../packages/storage/test/postgres/start-postgres.ts')
   return await server.startPostgres({ durable: false })
+}
+
+/** The packages as they would be published, for all files that ask for them: npm takes seconds to pack them. */
+function packedOnce() {
+  const folder = mkdtempSync(join(tmpdir(), 'mortise-packages-'))
+  packAll(folder)
+  return folder
 }
 
 /** For the temporary files of a run and tap's fixtures, where a disk in memory is large enough; gone after it. */
@@ -123,6 +134,7 @@ async function run(group) {
       ...process.env,
       ...(folder !== undefined && { TAP_CWD: folder }),
       ...(postgres && { APP_TEST_DATABASE_URL: postgres.url }),
+      ...(packages && { MORTISE_PACKAGES: packages }),
     },
     // For the one that does not come to tap's own.
     timeout: (limit + 30) * 1000,

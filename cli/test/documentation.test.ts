@@ -141,7 +141,7 @@ for (const example of ['task', 'note']) {
 }
 
 t.test('the health check of the Dockerfile uses the configured base path', async (t) => {
-  const dockerfile = await readFile(join(examples, 'deploy', 'Dockerfile'), 'utf8')
+  const dockerfile = await readFile(join(root, 'packages/create-mortise/template/Dockerfile'), 'utf8')
   const [, command = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(dockerfile.replaceAll('\\\n', '')) ?? []
   const { directory } = await testApplication(t)
   const check = async (environment: Readonly<Record<string, string>>) => {

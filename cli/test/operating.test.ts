@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, realpath, rename, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
@@ -9,21 +19,13 @@ import t, { type Test } from 'tap'
 import { create, extract } from 'tar'
 import { packRelease } from './host-release.ts'
 import { checkout, disasters, sections } from './operating-page.ts'
+import { packedPackages } from './packed-packages.ts'
 import { startApp } from './run-process.ts'
 
 // docs/operating.md, done line by line by an operator whose machine is a folder.
 
 /** How the lines begin that are not run here: they need the network, root, a service manager or a container engine. */
-const skipped = [
-  'npm ci',
-  'npm install',
-  'useradd',
-  'install',
-  'su',
-  'cp docs/examples/deploy/mortise@.service',
-  'systemctl',
-  'docker',
-]
+const skipped = ['npm install', 'npm create', 'useradd', 'install', 'su', 'systemctl', 'docker']
 
 /** Of the machine, whose root is a folder of the test's own. */
 const places = /\/(opt\/mortise|usr\/local\/bin|srv|var\/lib\/mortise)\b/g
@@ -31,7 +33,8 @@ const places = /\/(opt\/mortise|usr\/local\/bin|srv|var\/lib\/mortise)\b/g
 async function operator(t: Test) {
   const root = await realpath(t.testdir({}))
   const bin = join(root, 'usr', 'local', 'bin')
-  for (const folder of ['usr/local/bin', 'srv/staging', 'srv/shop', 'var/lib/mortise']) {
+  await writeFile(join(root, 'npmrc'), `@mortise:registry=file:${join(root, 'registry')}\n`)
+  for (const folder of ['usr/local/bin', 'srv/staging', 'srv/shop', 'var/lib/mortise', 'registry']) {
     await mkdir(join(root, folder), { recursive: true })
   }
   const environment = {
@@ -39,7 +42,7 @@ async function operator(t: Test) {
     PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: join(root, 'var', 'lib', 'mortise'),
     npm_config_cache: join(root, 'npm-cache'),
-    npm_config_userconfig: join(root, 'no.npmrc'),
+    npm_config_userconfig: join(root, 'npmrc'),
     npm_config_registry: 'http://127.0.0.1:1/',
     NODE_COMPILE_CACHE: join(root, 'compile-cache'),
     APP_LOG_LEVEL: 'silent',
@@ -88,9 +91,9 @@ async function operator(t: Test) {
   return { root, run, go, serve }
 }
 
-/** Stands for the "npm install" of the page: the packages that were packed, beside the checkout's dependencies. */
-async function installCommand(root: string): Promise<void> {
-  const [packages, modules] = [join(root, 'opt/mortise/packages'), join(root, 'opt/mortise/node_modules')]
+/** Stands for the "npm install" of the page: the packages as they are published, beside the checkout's dependencies. */
+async function installCommand(root: string, packages: string): Promise<void> {
+  const modules = join(root, 'opt/mortise/node_modules')
   await mkdir(join(modules, '.bin'), { recursive: true })
   for (const name of await readdir(join(checkout, 'node_modules'))) {
     if (/^(\.|@mortise$)/.test(name)) continue
@@ -105,12 +108,15 @@ async function installCommand(root: string): Promise<void> {
   await symlink('../@mortise/cli/bin.js', join(modules, '.bin', 'app'))
 }
 
-/** The same module as a version with one more migration, beside the former one, as an author would pack it. */
-async function packNewCart(root: string): Promise<void> {
-  const packages = join(root, 'opt', 'mortise', 'packages')
+/** Publishes the modules, and the cart in a version with one more migration, where the operator's .npmrc says. */
+async function publishNewCart(root: string, former: string): Promise<void> {
+  const packages = join(root, 'registry')
+  for (const name of await readdir(former)) {
+    if (name.startsWith('mortise-api-')) await copyFile(join(former, name), join(packages, name))
+  }
   const folder = join(root, 'cart')
   await mkdir(folder)
-  await extract({ file: join(packages, 'mortise-api-cart-1.0.0.tgz'), cwd: folder })
+  await extract({ file: join(former, 'mortise-api-cart-1.0.0.tgz'), cwd: folder })
   const description = join(folder, 'package', 'package.json')
   const json = JSON.parse(await readFile(description, 'utf8'))
   await writeFile(description, JSON.stringify({ ...json, version: '1.1.0' }))
@@ -155,6 +161,7 @@ async function customer(t: Test, url: string) {
 
 t.test('operating.md: staging, production, an upgrade, a rollback, and a new machine', async (t) => {
   const page = await sections()
+  const packages = await packedPackages(t)
   const { root, run, go, serve } = await operator(t)
   const followed = new Set<string>()
   const met = new Set<string>()
@@ -167,7 +174,7 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
   }
   /** What stands for a line: what needs the network, another terminal, or the service manager. */
   const instead: Record<string, () => Promise<void>> = {
-    'npm install': async () => await installCommand(root),
+    'npm install': async () => await installCommand(root, packages),
     'app start --port 3001': async () => {
       hosts.staging = await serve('staging')
     },
@@ -180,6 +187,10 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
     'app events replay --all --module sold': async () => {},
     'app events discard event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
+    // They want a job that has failed: host/test/events/work-loop.test.ts has one.
+    'app work replay job_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
+    'app work replay --all --module invite': async () => {},
+    'app work discard job_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
     // They want a PostgreSQL: start-workers.test.ts does it.
     'app start --workers 4': async () => {},
     'app restart': async () => {},
@@ -204,11 +215,13 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
   t.not(hosts.shop?.url, hosts.staging?.url)
   await follow('Who did what')
   await follow('Events on which a module fails')
-  go(checkout)
+  await follow('Failed jobs')
   await follow('Several processes')
+  await mkdir(join(root, 'shop'))
+  go(root)
   await follow('In a container')
 
-  await packNewCart(root)
+  await publishNewCart(root, packages)
   const caller = await customer(t, hosts.shop?.url as string)
   await follow('Upgrade')
   t.equal(await cartVersion(), '1.1.0')
@@ -231,7 +244,7 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
   t.equal(await cartVersion(), '1.1.0')
   t.strictSame(await caller.has(hosts.shop.url), ['2 tea'], 'what the caller had is there')
 
-  await packRelease(join(root, 'opt', 'mortise', 'packages'), '1.1.0')
+  await packRelease(join(root, 'registry'), '1.1.0')
   await hosts.staging?.stop()
   await follow('The host itself')
   await hosts.shop.stop()

@@ -28,6 +28,7 @@ export {
   readContents,
   readFileContents,
   readJsonFile,
+  readMigrations,
   readOptionalText,
   readText,
   replaceFile,
@@ -62,6 +63,7 @@ export {
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
 export { keptTables, readFileId, removeIdentity } from './config/database-id.ts'
+export { firstError } from './config/first-error.ts'
 export {
   assertOwnDatabase,
   assertOwnSecret,
@@ -105,12 +107,13 @@ export {
   recordGeneration,
 } from './generations/generation-records.ts'
 export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/revert-change.ts'
-export { observe, type ProbeReport, probe } from './generations/run-probe.ts'
+export { type Inspect, observe, type ProbeReport, probe } from './generations/run-probe.ts'
 export { differences, hostLabel, type ServingHost } from './generations/serving-host.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
+export { locationOf } from './modules/error-location.ts'
 export { hashTree } from './modules/hash-tree.ts'
-export { ModuleError } from './modules/host-module.ts'
+export { type ActiveModule, ModuleError } from './modules/host-module.ts'
 export { isLockFile } from './modules/is-lock-file.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {

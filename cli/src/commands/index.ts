@@ -73,10 +73,22 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./module-info.ts')).moduleInfo,
   },
   {
+    name: 'module-new',
+    summary: 'create the package of a new module, with routes, a table, events and tests',
+    arguments: '<name>',
+    load: async () => (await import('./module-new.ts')).moduleNew,
+  },
+  {
     name: 'module-manifest',
     summary: "write a module's manifest from its code",
     arguments: '[path...]',
     load: async () => (await import('./module-manifest.ts')).moduleManifest,
+  },
+  {
+    name: 'module-check',
+    summary: 'check a module as its author: files, migrations, routes, isolation, errors; on both engines',
+    arguments: '[path...]',
+    load: async () => (await import('./module-check.ts')).moduleCheck,
   },
   {
     name: 'host-upgrade',

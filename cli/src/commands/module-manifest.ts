@@ -21,7 +21,8 @@ export const moduleManifest: Command = {
   async run({ arguments: paths, options, terminal }) {
     const isCheck = options.check === true
     const packages: Compared[] = []
-    for (const path of paths.length > 0 ? paths : ['.']) packages.push(await update(resolve(path), isCheck))
+    for (const path of paths.length > 0 ? paths : ['.'])
+      packages.push(await writeManifest(resolve(path), isCheck))
     const wrong = packages.filter(({ differs }) => differs.length > 0)
     if (isCheck && wrong.length > 0) {
       const where = wrong.map(({ file, differs }) => `${file} (${differs.join(', ')})`).join('; ')
@@ -34,7 +35,7 @@ export const moduleManifest: Command = {
   },
 }
 
-async function update(directory: string, isCheck: boolean): Promise<Compared> {
+export async function writeManifest(directory: string, isCheck = false): Promise<Compared> {
   const file = join(directory, 'package.json')
   const json = parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as Manifest
   const previous = (json.mortise ?? {}) as Manifest
@@ -78,7 +79,11 @@ const migrationsOf = (directory: string) =>
 
 /** The common prefix of all tables that the migrations create; `previous` if that fits too. */
 async function prefixOf(folder: string, previous: unknown): Promise<unknown> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
+  const all = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new ManifestError(`the folder ${folder}, which "mortise.migrations" names, is missing`)
+  })
+  const files = all.filter((name) => name.endsWith('.sql'))
   const texts = await Promise.all(files.map((name) => readText(join(folder, name))))
   const names = texts.flatMap((text) =>
     Array.from(text.matchAll(/^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gim), ([, table]) => String(table)),

@@ -59,6 +59,16 @@ export const notBuilt = defineFailure(
   'Run "npm run build" in the checkout, then try again.',
 )
 
+export const notShipped = defineFailure(
+  'notFound',
+  'no-such-version',
+  'The command does not contain {target}: its version of {name} is {version}.',
+  {
+    other: 'To take it from its registry, write its full name: {target}',
+    none: 'The command was packed without its modules. Install a published version of it, or write the full name: {target}',
+  },
+)
+
 export const unknownModule = defineFailure(
   'notFound',
   'unknown-module',
@@ -137,6 +147,13 @@ export const alteredPackage = defineFailure(
   'integrity',
   'The package {target} is refused: its integrity differs from its registry or the lock file: {reason}',
   'Nothing was changed. Try again. If it fails again, the package was altered.',
+)
+
+export const alteredInCommand = defineFailure(
+  'refused',
+  'integrity',
+  'The package {target}, a part of the command, was altered: its integrity is {found}, not {expected}.',
+  'Nothing was changed. Install the command again.',
 )
 
 export const otherBytesThanLocked = defineFailure(
@@ -253,6 +270,20 @@ export const noHost = defineFailure(
   'no-host',
   'The package {target} is refused: {reason}.',
   'Nothing was changed. Name a version of the host, or a folder or .tgz file with a host.',
+)
+
+export const checkFailed = defineFailure(
+  'refused',
+  'check-findings',
+  'The check has findings: {count}.',
+  'Follow the advice below each finding, then check again. "app module-check --fix" corrects some.',
+)
+
+export const testkitMissing = defineFailure(
+  'notFound',
+  'testkit-missing',
+  'The check is part of @mortise/module-testkit, which is neither in {folder} nor in this folder.',
+  'Install it next to your code: npm install --save-dev @mortise/module-testkit',
 )
 
 export const manifestDiffers = defineFailure(

@@ -85,3 +85,10 @@ export const wrongMoveTarget = defineFailure(
 )
 
 export const wrongToken = defineFailure('usage', 'usage', '{problem}', 'See "app token --help" for examples.')
+
+export const wrongModuleName = defineFailure(
+  'usage',
+  'usage',
+  '"{name}" is not a name for a module.',
+  'Use lower-case letters, digits and hyphens, with a scope if you have one: wishlist, or @acme/wishlist.',
+)

@@ -59,21 +59,29 @@ export class Terminal {
   /** Runs `work`, with a spinner on a terminal if it takes over half a second. */
   async during<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
     const { stderr } = this.streams
-    // A terminal may report zero columns (a serial line, a container). ora divides by the columns
-    // to count lines, and would erase infinitely many.
+    // A terminal may report zero columns (a serial line, a container). The spinner divides by the
+    // columns to count lines, and would erase infinitely many.
     if (stderr.isTTY !== true || !(Number(stderr.columns) > 0)) return await work()
-    const color = process.env.NO_COLOR ? false : 'cyan'
-    const { default: ora } = await import('ora')
-    const spinner = ora({ text, color, stream: stderr as NodeJS.WriteStream, discardStdin: false })
+    const { default: yoctoSpinner } = await import('yocto-spinner')
+    const spinner = yoctoSpinner({ text, stream: stderr as NodeJS.WriteStream, handleSignals: false })
     const timer = setTimeout(() => spinner.start(), 500)
+    // The cursor is shown again. The signal then does what it does without a spinner.
+    const interrupt = (signal: NodeJS.Signals) => {
+      spinner.stop()
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
+    }
+    for (const signal of interruptions) process.once(signal, interrupt)
     try {
       return await work()
     } finally {
+      for (const signal of interruptions) process.off(signal, interrupt)
       clearTimeout(timer)
       if (spinner.isSpinning) spinner.stop()
     }
   }
 }
+
+const interruptions = ['SIGINT', 'SIGTERM'] as const
 
 /** Removes control characters: some of the text comes from packages. */
 function printable(text: string): string {

@@ -152,7 +152,7 @@ t.test('a name in the index resolves to the workspace folder of this checkout', 
   })
   const [name] = (await storeOf(directory)) as [string]
   t.notOk(
-    (await readdir(join(directory, '.app', 'store', name))).includes('src'),
+    (await readdir(join(directory, '.app', 'store', name))).includes('test'),
     'packed as it would be published',
   )
 })

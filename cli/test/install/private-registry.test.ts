@@ -1,76 +1,13 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { runServer } from 'verdaccio'
 import { type Published, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
 import { sampleFiles } from '../sample-module.ts'
-
-async function listening(t: Test, server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-/** A verdaccio that shows `@acme/*` to whoever has its token, and knows no other registry. */
-async function verdaccio(t: Test) {
-  const folder = await mkdtemp(join(tmpdir(), 'verdaccio-'))
-  t.teardown(() => rm(folder, { recursive: true }))
-  const server: Server = await runServer({
-    configPath: join(folder, 'verdaccio.yaml'),
-    storage: join(folder, 'storage'),
-    auth: { htpasswd: { file: join(folder, 'htpasswd'), algorithm: 'bcrypt', rounds: 4 } },
-    uplinks: {},
-    packages: { '@acme/*': { access: '$authenticated', publish: '$authenticated' } },
-    web: { enable: false },
-    log: { type: 'file', path: join(folder, 'log'), level: 'fatal' },
-  } as never)
-  const host = await listening(t, server)
-  const put = async (path: string, body: object, token?: string) => {
-    const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
-    const answer = await fetch(`http://${host}/${path}`, {
-      method: 'PUT',
-      headers,
-      body: JSON.stringify(body),
-    })
-    if (!answer.ok) throw new Error(await answer.text())
-    return (await answer.json()) as { token: string }
-  }
-  const { token } = await put('-/user/org.couchdb.user:operator', { name: 'operator', password: 'of-no-use' })
-  const publish = async ({ json, tarball }: Published) => {
-    const { name, version } = json
-    const file = `${name}-${version}.tgz`
-    const integrity = integrityOf(tarball)
-    const dist = { tarball: `http://${host}/${name}/-/${file}`, integrity }
-    await put(
-      name.replace('/', '%2f'),
-      {
-        _id: name,
-        name,
-        'dist-tags': { latest: version },
-        versions: { [version]: { ...json, dist } },
-        _attachments: {
-          [file]: {
-            content_type: 'application/octet-stream',
-            data: tarball.toString('base64'),
-            length: tarball.length,
-          },
-        },
-      },
-      token,
-    )
-  }
-  return { host, token, publish }
-}
+import { listening, verdaccio } from '../verdaccio.ts'
 
 /** A registry for everybody, which remembers what it was asked, and with which credentials. */
 async function publicRegistry(t: Test, answer: (path: string, response: ServerResponse) => void) {
@@ -116,7 +53,7 @@ async function boundApplication(t: Test, scope: string, bound: string, other: st
 }
 
 t.test('a private registry gets its token for a module, and no other server gets it', async (t) => {
-  const own = await verdaccio(t)
+  const own = await verdaccio(t, { '@acme/*': { access: '$authenticated', publish: '$authenticated' } })
   const word = published({ name: 'word', version: '1.0.0' }, { 'index.js': '' })
   const { host, asked } = await publicRegistry(t, (path, response) => {
     if (path === '/word.tgz') return response.end(word.tarball)
@@ -148,7 +85,7 @@ t.test('a private registry gets its token for a module, and no other server gets
 })
 
 t.test('a wrong or missing token is reported, and no other registry gets a request', async (t) => {
-  const own = await verdaccio(t)
+  const own = await verdaccio(t, { '@acme/*': { access: '$authenticated', publish: '$authenticated' } })
   await own.publish(module())
   const { host, asked } = await publicRegistry(t, nothing)
   const { run } = await boundApplication(t, '@acme', own.host, host)

@@ -51,6 +51,23 @@ for (const [columns, spins] of [
   )
 }
 
+t.test('a signal during the work shows the cursor again, and reaches who listens', async (t) => {
+  const { CI } = process.env
+  delete process.env.CI
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80, cursorTo() {}, clearLine() {} })
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
+  const heard = new Promise<void>((resolve) => process.once('SIGTERM', () => resolve()))
+  t.teardown(() => process.removeAllListeners('SIGTERM'))
+  process.on('SIGTERM', () => {})
+  await new Terminal(streams, false).during('working', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    process.emit('SIGTERM', 'SIGTERM')
+    t.match(String(stderr.read()), /\?25l[\s\S]*\?25h/)
+    await heard
+  })
+  if (CI !== undefined) process.env.CI = CI
+})
+
 const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 t.test('a real terminal with 0 columns', { skip: !hasScript && 'there is no script(1)' }, async (t) => {
   const { directory } = await testApplication(t)

@@ -9,9 +9,14 @@ export default defineModule('task').plugin(async (app, { database }) => {
 
   app.get(
     '/task',
-    { config, schema: { summary: 'The tasks of the caller, oldest first', response: { 200: List(Task) } } },
+    {
+      config,
+      schema: { summary: 'The first tasks of the caller, oldest first', response: { 200: List(Task) } },
+    },
     async ({ caller }) => ({
-      data: await database.many(sql`SELECT id, text FROM task WHERE owner = ${caller.id} ORDER BY id`),
+      data: await database.many(
+        sql`SELECT id, text FROM task WHERE owner = ${caller.id} ORDER BY id LIMIT 100`,
+      ),
     }),
   )
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { writeSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
@@ -22,6 +23,7 @@ import { rememberSharedObjects } from '../modules/shared-objects.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createHost } from './create-host.ts'
 import type {
+  Inspect,
   ObserveRequest,
   ProbedModule,
   ProbeFailure,
@@ -43,6 +45,9 @@ const watched = once(watchdog, 'online')
 // As in the host, modules find no process that waits for their messages.
 const send = process.send?.bind(process)
 delete process.send
+
+// A module that calls process.exit is found by the stack, which the other process reads.
+process.on('exit', () => writeSync(2, `\n${new Error().stack?.replace(/^.*\n/, '')}\n`))
 
 /** How long the modules are watched after their registration, in milliseconds. */
 const LINGER = 250
@@ -72,7 +77,8 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
   report({ kind: 'observed', observed: await observeModule(directory, id, requires) })
 }
 
-async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
+async function tryOut(request: ProbeRequest): Promise<void> {
+  const { config, modules, schema, ask, upgrades, scratch, confined, inspection } = request
   await watched
   watchdog.unref()
   stepsInHand.places = new Map()
@@ -127,6 +133,12 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
   if (upgrades.length > 0) return
   await app.close()
   await storage.close()
+  if (inspection) {
+    const { inspect }: { inspect: Inspect } = await import(inspection.file)
+    const { input } = inspection
+    const note = (note: unknown) => report({ kind: 'noted', note })
+    await inspect({ config, modules: inContractOrder(active), scratch, input, begin, note })
+  }
 
   /** A guest rarely gets as far as a user with all rights, and may take another path. */
   async function answers(module: ActiveModule): Promise<undefined> {
@@ -152,7 +164,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
   async function load({ id, directory }: ProbedModule): Promise<ActiveModule> {
     const { name, version, manifest, settingsSchema } = await readPackage(directory)
     const settings = moduleSettings(config, id, settingsSchema)
-    const plugin = await loadPlugin(id, directory)
+    const plugin = await loadPlugin(id, directory, { confined })
     refuseChangeOfShared()
     return { id, package: name, version, manifest, state: 'active', directory, settings, plugin }
   }
@@ -181,7 +193,7 @@ function refuseChangeOfShared(): void {
   if (change !== undefined) throw new ModuleError(inHand, `${change}, for the host and all modules`)
 }
 
-function begin(module: string, doing: 'loading' | 'answering' = 'loading'): void {
+function begin(module: string, doing = 'loading'): void {
   refuseChangeOfShared()
   inHand = module
   report({ kind: 'began', module, doing })

@@ -5,8 +5,8 @@ import type { DatabaseSchema } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
 import { inTemporaryFolder } from '../config/temporary-folder.ts'
 import { locationOf } from '../modules/error-location.ts'
-import { ModuleError } from '../modules/host-module.ts'
-import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
+import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
+import { adviceOn, locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
@@ -25,7 +25,35 @@ export interface ProbeOptions {
   readonly upgrades?: readonly ProbedModule[]
   /** In milliseconds. */
   readonly timeout?: number
+  /** False for modules in development, whose dependencies may lie further up. */
+  readonly confined?: boolean
+  /** What else to try in the child process once the modules respond. */
+  readonly inspection?: Inspection
 }
+
+/** Further work of the child process, on the loaded modules. */
+export interface Inspection {
+  /** URL of a module that exports `inspect`, an `Inspect`. */
+  readonly file: string
+  /** URL of a module that is loaded before all others. */
+  readonly before: string
+  readonly input: unknown
+  /** Called for each `note` of it. */
+  onNote(note: unknown): void
+}
+
+/** Runs after the probe's own host has closed. */
+export type Inspect = (probed: {
+  readonly config: Config
+  /** In contract order. */
+  readonly modules: readonly ActiveModule[]
+  /** A folder to write to. */
+  readonly scratch: string
+  readonly input: unknown
+  /** Says what the module does now, for the message if the process hangs or ends: `answering`. */
+  begin(module: string, doing: string): void
+  note(note: unknown): void
+}) => Promise<void>
 
 /** What the modules would serve. */
 export interface ProbeReport {
@@ -36,12 +64,13 @@ export interface ProbeReport {
 }
 
 /** All modules of the next generation: they must work together. */
-export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades'>> {
+export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades' | 'confined'>> {
   readonly config: Config
   readonly modules: readonly ProbedModule[]
   readonly schema: DatabaseSchema | undefined
   /** An empty folder for its database; removed afterwards. */
   readonly scratch: string
+  readonly inspection: Pick<Inspection, 'file' | 'input'> | undefined
 }
 
 /** Input of the child process to observe one module without serving. */
@@ -52,7 +81,8 @@ export interface ObserveRequest extends Pick<ProbeRequest, 'modules' | 'scratch'
 
 /** Messages of the child process: the current module, what all modules serve, and the result. */
 export type ProbeMessage =
-  | { readonly kind: 'began'; readonly module: string; readonly doing: 'loading' | 'answering' }
+  | { readonly kind: 'began'; readonly module: string; readonly doing: string }
+  | { readonly kind: 'noted'; readonly note: unknown }
   | { readonly kind: 'report'; readonly report: ProbeReport }
   | { readonly kind: 'observed'; readonly observed: ObservedModule }
   | { readonly kind: 'done' }
@@ -98,15 +128,28 @@ const limits = [
 export async function probe(
   config: Config,
   modules: readonly ProbedModule[],
-  { schema, ask = [], upgrades = [], timeout = PROBE_TIMEOUT }: ProbeOptions = {},
+  {
+    schema,
+    ask = [],
+    upgrades = [],
+    timeout = PROBE_TIMEOUT,
+    confined = true,
+    inspection,
+  }: ProbeOptions = {},
 ): Promise<ProbeReport & { readonly unfit?: ModuleError }> {
   return await inTemporaryFolder(config.directory, async (scratch) => {
     const reports: ProbeReport[] = []
     try {
-      const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
-      await runChild(request, timeout, (message) => {
+      const { file, input, before } = inspection ?? {}
+      const request = {
+        ...{ config: withoutSecrets(config), modules, schema, ask, upgrades, scratch, confined },
+        inspection: file === undefined ? undefined : { file, input },
+      }
+      const onAnswer = (message: Answer) => {
         if (message.kind === 'report') reports.push(message.report)
-      })
+        if (message.kind === 'noted') inspection?.onNote(message.note)
+      }
+      await runChild(request, timeout, onAnswer, before)
       return reports[0] as ProbeReport
     } catch (error) {
       const [report] = reports
@@ -142,10 +185,13 @@ function withoutSecrets(config: Config): Config {
   }
 }
 
+type Answer = Extract<ProbeMessage, { kind: 'report' | 'observed' | 'noted' }>
+
 function runChild(
   request: ProbeRequest | ObserveRequest,
   timeout: number,
-  onAnswer: (message: Extract<ProbeMessage, { kind: 'report' | 'observed' }>) => void,
+  onAnswer: (message: Answer) => void,
+  before?: string,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
@@ -153,7 +199,7 @@ function runChild(
     // A process group of its own, so that processes of native code are killed with it.
     detached: true,
     env: { ...inherited('PATH', 'TZ', 'LANG', 'SystemRoot'), TMPDIR: request.scratch },
-    execArgv: [...limits, `--allow-fs-write=${request.scratch}`],
+    execArgv: [...limits, `--allow-fs-write=${request.scratch}`, ...(before ? ['--import', before] : [])],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -169,7 +215,7 @@ function runChild(
     clearTimeout(timer)
     child.removeAllListeners('close')
     const located = unparsed && (await locateSyntaxError(unparsed.message, unparsed.urls))
-    fail(`${reason}${placeIn(directory(), located)}`, located ?? stack)
+    fail(`${reason}${adviceOn(located)}${placeIn(directory(), located)}`, located ?? stack)
   }
 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -177,7 +223,8 @@ function runChild(
   })
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
-    if (message.kind === 'report' || message.kind === 'observed') return onAnswer(message)
+    if (message.kind === 'report' || message.kind === 'observed' || message.kind === 'noted')
+      return onAnswer(message)
     inHand = message.module
     if (message.kind === 'began') doing = message.doing
     if (message.kind === 'failed') failed(message).catch(reject)

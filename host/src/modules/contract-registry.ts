@@ -18,7 +18,13 @@ export function inContractOrder<Module extends { readonly manifest: Side }>(
   const visit = (module: Module): void => {
     if (ordered.includes(module)) return
     const { id, requires = {}, optional = {} } = module.manifest
-    if (visiting.has(module)) throw new ModuleError(id, 'its contracts depend on each other in a circle')
+    if (visiting.has(module)) {
+      const circle = [...visiting].slice([...visiting].indexOf(module)).map((one) => one.manifest.id)
+      throw new ModuleError(
+        id,
+        `its contracts depend on each other in a circle: ${[...circle, id].join(' → ')}; make one of them optional, or use an event`,
+      )
+    }
     visiting.add(module)
     for (const [contract, range] of Object.entries({ ...optional, ...requires })) {
       const provider = providerOf(contract, range, modules)

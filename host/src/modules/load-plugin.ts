@@ -1,7 +1,10 @@
+import { realpathSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { ModulePlugin } from '@mortise/module-sdk'
 import { withLocation } from './error-location.ts'
 import { ModuleError } from './host-module.ts'
-import { locateSyntaxError } from './locate-syntax-error.ts'
+import { adviceOn, locateSyntaxError } from './locate-syntax-error.ts'
 import { entryOf, loadedFrom, providePeers } from './provide-peers.ts'
 
 const loadedDirectories = new Set<string>()
@@ -28,10 +31,11 @@ export async function loadPlugin(
 ): Promise<ModulePlugin> {
   providePeers(directory, { confined })
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s`)),
-    LOAD_TIMEOUT,
-  )
+  const timer = setTimeout(() => {
+    const [file] = loadedFrom(directory).slice(-1)
+    const where = file === undefined ? '' : ` (${relative(realpathSync(directory), fileURLToPath(file))})`
+    reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s${where}`))
+  }, LOAD_TIMEOUT)
   try {
     const loaded = await Promise.race([import(entryOf(directory)), late])
     loadedDirectories.add(directory)
@@ -43,6 +47,7 @@ export async function loadPlugin(
     if (error instanceof ModuleError) throw error
     if (error instanceof SyntaxError) {
       error.stack = (await locateSyntaxError(error.message, loadedFrom(directory))) ?? error.stack ?? ''
+      error.message += adviceOn(error.stack)
     }
     throw new ModuleError(id, `loading it failed: ${withLocation(error, directory)}`, { cause: error })
   } finally {

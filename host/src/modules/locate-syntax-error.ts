@@ -5,6 +5,12 @@ import { promisify } from 'node:util'
 /** For a module that loads more files before it fails, the location stays unknown. */
 const MAX_FILES = 20
 
+/** What to write, where Node only says that `await` is a reserved word. */
+export function adviceOn(report: string | undefined): string {
+  const isAwait = /\bawait\b/.test(report ?? '') && /reserved word|only valid in async/.test(report ?? '')
+  return isAwait ? ': a transaction waits with yield* instead of await' : ''
+}
+
 /**
  * Finds file and line of a SyntaxError: for an ES module Node reports them only if the error is
  * uncaught. `node --check` parses the files and runs nothing. If no process may be started, nothing

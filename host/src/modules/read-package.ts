@@ -6,6 +6,7 @@ import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
 import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
+import { nearest } from '../config/closest-names.ts'
 import { firstError } from '../config/first-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 
@@ -67,7 +68,14 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
 
 function checkManifest(value: unknown, name: string): Manifest {
   const wrong = firstError(Manifest, value)
-  if (wrong) throw new ManifestError(`${name}: in package.json, ${clauseOf(wrong, ['mortise'])}`)
+  if (wrong) {
+    const [near] = nearest(wrong.path.at(-1) ?? '', wrong.known ?? [])
+    const known =
+      near === undefined
+        ? wrong.known && `; known are ${wrong.known.join(', ')}`
+        : `; did you mean "${near}"?`
+    throw new ManifestError(`${name}: in package.json, ${clauseOf(wrong, ['mortise'])}${known ?? ''}`)
+  }
   const manifest = value as Manifest
   const ranges = { host: manifest.host, ...manifest.requires, ...manifest.optional }
   for (const [key, range] of Object.entries(ranges)) {

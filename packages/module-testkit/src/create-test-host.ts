@@ -1,9 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
-  type Config,
-  configFile,
   databaseAddress,
   EventLog,
   hostMigrations,
@@ -12,10 +10,8 @@ import {
   moduleMigrations,
   moduleSettings,
   openStorage,
-  readConfig,
   readNewPackage,
   type Storage,
-  secretFile,
   tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
@@ -25,6 +21,7 @@ import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
 import { TestCaller } from './test-caller.ts'
+import { testConfig } from './test-config.ts'
 
 /** A test of `node:test`, tap or a similar runner. The host closes when the test ends. */
 export type OwningTest =
@@ -100,7 +97,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
 
   const packages = await Promise.all(options.modules.map(({ directory }) => readNewPackage(directory)))
   await database.migrate([hostMigrations, ...moduleMigrations(packages)])
-  const modules = await Promise.all(
+  const loading = () =>
     packages.map(async ({ name, version, manifest, settingsSchema, directory }, index) => ({
       id: manifest.id,
       package: name,
@@ -111,8 +108,8 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       settings: moduleSettings(config, manifest.id, settingsSchema),
       plugin:
         options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory, { confined: false })),
-    })),
-  )
+    }))
+  const modules = await withoutExit(() => Promise.all(loading()))
   app = await createHost({
     config,
     storage: database,
@@ -139,20 +136,21 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   }
 }
 
+/** A module that ends the process would end the tests, and their runner would call that a success. */
+async function withoutExit<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { exit } = process
+  process.exit = () => {
+    throw new Error('it ends the process while it loads')
+  }
+  try {
+    return await work()
+  } finally {
+    process.exit = exit
+  }
+}
+
 function cleanUpAfter(t: OwningTest, cleanUp: () => Promise<void>): void {
   // tap has both methods, and its `after` takes other hooks.
   if ('teardown' in t) t.teardown(cleanUp)
   else t.after(cleanUp)
-}
-
-/**
- * Makes an application folder like `app init` and reads it like the host, without environment
- * variables.
- */
-async function testConfig(directory: string, settings: TestHostOptions['config']): Promise<Config> {
-  const defaults = { auth: { issuer: 'mortise-testkit' }, log: { level: 'error' } }
-  await mkdir(dirname(secretFile(directory)), { recursive: true })
-  await writeFile(secretFile(directory), 'a secret of 32 bytes, for tests only')
-  await writeFile(configFile(directory), JSON.stringify({ ...defaults, ...settings }))
-  return readConfig(directory, {})
 }

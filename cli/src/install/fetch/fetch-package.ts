@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import semver from 'semver'
 import ssri from 'ssri'
 import {
+  alteredInCommand,
   alteredPackage,
   Failure,
   noIntegrity,
@@ -15,6 +16,7 @@ import {
   unsafeAnswer,
   wrongSignature,
 } from '../../failures/index.ts'
+import { shippedPackage } from '../resolve/module-index.ts'
 import type { Source } from '../resolve/source.ts'
 import { originOf } from './local-registry.ts'
 import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
@@ -61,11 +63,15 @@ export async function fetchPackage(
 type Fetch = (source: Source, options: NpmOptions, expected?: string) => Promise<FetchedPackage>
 
 const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
-  async tarball({ target }) {
+  async tarball({ target, integrity: expected }) {
     const { size } = await stat(target)
     if (size > largestTarball) throw tooLarge(target)
     const data = await readFile(target)
-    return { data, integrity: integrityOf(data), from: target }
+    const integrity = integrityOf(data)
+    if (expected !== undefined && integrity !== expected) {
+      throw alteredInCommand({ target, found: integrity, expected })
+    }
+    return { data, integrity, from: target }
   },
 
   async folder({ target }, options) {
@@ -78,7 +84,10 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
     return { data, integrity: integrityOf(data), from: target }
   },
 
-  async registry({ target, range, package: wanted }, options, expected) {
+  async registry(source, options, expected) {
+    const { target, range, package: wanted } = source
+    const shipped = shippedInstead(source, options, expected)
+    if (shipped) return await fetchFrom.tarball(shipped, options)
     try {
       if (options.offline === true && expected !== undefined && semver.valid(range)) {
         return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
@@ -94,6 +103,17 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
       throw registryFailure(error as Error & { code?: string }, target)
     }
   },
+}
+
+/** What travels with the command needs no network: the expected bytes, and offline a version in range. */
+function shippedInstead(source: Source, { offline }: NpmOptions, expected?: string): Source | undefined {
+  const { package: name = '', range = '*' } = source
+  const shipped = shippedPackage(name)
+  if (shipped === undefined) return undefined
+  const { version, integrity, file: target } = shipped
+  const isWanted =
+    expected === undefined ? offline && semver.satisfies(version, range) : integrity === expected
+  return isWanted ? { ...source, target, integrity } : undefined
 }
 
 /**

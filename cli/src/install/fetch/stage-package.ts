@@ -29,6 +29,8 @@ export interface StageOptions {
   readonly integrity?: string
   /** The previous choice of dependencies, to repeat it. */
   readonly dependencies?: PinnedDependencies | undefined
+  /** Leaves the dependencies out. */
+  readonly alone?: boolean
 }
 
 /**
@@ -37,7 +39,7 @@ export interface StageOptions {
  */
 export async function stagePackage<Package>(
   source: Source,
-  { directory, npm, integrity: expected, dependencies: pinned }: StageOptions,
+  { directory, npm, integrity: expected, dependencies: pinned, alone }: StageOptions,
   read: (staging: string) => Promise<Package>,
 ): Promise<Staged<Package>> {
   const { data, from, integrity, signed, deprecated } = await fetchPackage(source, npm, expected)
@@ -46,7 +48,9 @@ export async function stagePackage<Package>(
   const found = await read(staging)
   const json = await readPackageJson(staging)
   checkIdentity(json, source)
-  const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
+  const dependencies = alone
+    ? undefined
+    : await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${json.name}@${json.version}`)
   return { source, from, integrity, signed, deprecated, package: found, json, dependencies, ...sealed }
 }

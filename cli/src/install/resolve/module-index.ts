@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-// The index of bare names that ships with the command. In a checkout of the repository that
-// contains the command, a package of the index is the workspace folder of that name.
+// The index of bare names that ships with the command. The tarballs of its packages travel with the
+// command, in `modules/`, each with the SHA-512 that it must have. In a checkout of the repository
+// that contains the command, a package of the index is the workspace folder of that name instead.
 
 const packages: Readonly<Record<string, string>> = {
   'api-cart': '@mortise/api-cart',
@@ -10,12 +11,33 @@ const packages: Readonly<Record<string, string>> = {
   'api-event': '@mortise/api-event',
 }
 
+const ownFolder = join(import.meta.dirname, '..', '..', '..')
+
 export const indexedNames: readonly string[] = Object.keys(packages)
 
 /** The npm package of `name`, a bare name or a package name of the index. */
 export function indexedPackage(name: string): string | undefined {
   if (Object.hasOwn(packages, name)) return packages[name]
   return Object.values(packages).includes(name) ? name : undefined
+}
+
+/** A tarball that travels with the command. */
+export interface ShippedPackage {
+  readonly version: string
+  /** Its SHA-512 (SRI). */
+  readonly integrity: string
+  readonly file: string
+}
+
+/** Undefined if the command has no tarball of the package, as in a checkout. */
+export function shippedPackage(
+  packageName: string,
+  folder = join(ownFolder, 'modules'),
+): ShippedPackage | undefined {
+  const index = join(folder, 'index.json')
+  const shipped = existsSync(index) ? (readJson(index) as Record<string, ShippedPackage>) : {}
+  const found = Object.hasOwn(shipped, packageName) ? shipped[packageName] : undefined
+  return found && { ...found, file: join(folder, found.file) }
 }
 
 /** The workspace folder of a package, if the command runs from a checkout that has it. */
@@ -29,12 +51,12 @@ export function workspaceFolder(packageName: string, checkout = ownCheckout()): 
 
 /** The folder above this package, if it lists this package as a workspace. */
 function ownCheckout(): string | undefined {
-  const own = join(import.meta.dirname, '..', '..', '..')
-  const above = dirname(own)
+  const above = dirname(ownFolder)
   const file = join(above, 'package.json')
   if (!existsSync(file)) return undefined
   const { workspaces } = readJson(file) as { workspaces?: unknown }
-  const isOwn = Array.isArray(workspaces) && workspaces.some((workspace) => join(above, workspace) === own)
+  const isOwn =
+    Array.isArray(workspaces) && workspaces.some((workspace) => join(above, workspace) === ownFolder)
   return isOwn ? above : undefined
 }
 

@@ -11,16 +11,18 @@ import {
   noPackageInFolder,
   noSuchPath,
   notBuilt,
+  notShipped,
   refusedSource,
   unknownModule,
 } from '../../failures/index.ts'
 import { hostPackageName } from '../../store/host-package.ts'
 import { installedId } from '../../store/installed-packages.ts'
-import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
+import { indexedNames, indexedPackage, shippedPackage, workspaceFolder } from './module-index.ts'
 
 // The meaning of a name. An explicit spec is used as it is. A bare name is looked up only in the
 // lock file, in the aliases of the configuration, and in the index that ships with the command. A
-// public registry is never searched, because its package of that name may be another author's.
+// public registry is never searched, because its package of that name may be another author's. What
+// the index names travels with the command, so no registry is asked for it either.
 
 export interface Source {
   readonly kind: 'registry' | 'folder' | 'tarball'
@@ -32,6 +34,8 @@ export interface Source {
   readonly range: string | undefined
   /** Whether it comes from the index that ships with the command. */
   readonly indexed: boolean
+  /** The SHA-512 of a tarball that travels with the command. */
+  readonly integrity?: string
   /** Whether it is a folder of the operator, who can correct its files. */
   readonly isOwn: boolean
   /** The spec for the lock file, from the resolved version. */
@@ -64,7 +68,7 @@ export function resolveSpec(text: string, lookup: Lookup): Source | { installed:
   }
   if (bare && Object.hasOwn(lookup.aliases, name)) return aliasSource(name, range, lookup)
   const indexed = indexedPackage(name)
-  if (indexed !== undefined) return indexSource(indexed, range)
+  if (indexed !== undefined) return bare ? indexSource(indexed, range) : ownSource(indexed, range)
   if (!bare) return registrySource(name, range, false)
   if (locked) return registrySource(locked.package, range, false)
   throw unknownName(name, lookup)
@@ -77,7 +81,7 @@ export function lockedSource(locked: LockedPackage, directory: string): Source {
     return { ...localSource(spec.local.kind, spec.local.path, directory), record: () => locked.spec }
   const indexed = indexedPackage(locked.package)
   const source = indexed
-    ? indexSource(indexed, locked.version)
+    ? ownSource(indexed, locked.version)
     : registrySource(locked.package, locked.version, false)
   return { ...source, record: () => locked.spec }
 }
@@ -158,7 +162,22 @@ function registrySource(name: string, range: string | undefined, indexed: boolea
   }
 }
 
+/** A package of the index by its bare name. @throws {Failure} if the range does not have its version */
 function indexSource(packageName: string, range: string | undefined): Source {
+  const source = ownSource(packageName, range)
+  if (source.kind === 'folder') return source
+  const shipped = shippedPackage(packageName)
+  if (shipped && semver.satisfies(shipped.version, range ?? '*', { includePrerelease: true })) {
+    return { ...source, kind: 'tarball', target: shipped.file, integrity: shipped.integrity }
+  }
+  const { target } = source
+  throw shipped
+    ? notShipped({ hint: 'other', target, name: packageName, version: shipped.version })
+    : notShipped({ hint: 'none', target, name: packageName, version: 'missing' })
+}
+
+/** A package of the index by its full name: in a checkout its folder, otherwise its registry. */
+function ownSource(packageName: string, range: string | undefined): Source {
   const source = registrySource(packageName, range, true)
   const folder = workspaceFolder(packageName)
   if (folder === undefined) return source
@@ -174,9 +193,10 @@ function aliasSource(name: string, range: string | undefined, lookup: Lookup): S
   }
   const wanted = range ?? spec.range
   if (spec.consent) return registrySource(spec.name, wanted, false)
+  const isBare = !spec.name.startsWith('@')
   const indexed = indexedPackage(spec.name)
-  if (indexed !== undefined) return indexSource(indexed, wanted)
-  if (spec.name.startsWith('@')) return registrySource(spec.name, wanted, false)
+  if (indexed !== undefined) return isBare ? indexSource(indexed, wanted) : ownSource(indexed, wanted)
+  if (!isBare) return registrySource(spec.name, wanted, false)
   throw bareAlias({ name, target })
 }
 

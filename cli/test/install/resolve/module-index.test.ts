@@ -1,6 +1,11 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { indexedNames, indexedPackage, workspaceFolder } from '../../../src/install/resolve/module-index.ts'
+import {
+  indexedNames,
+  indexedPackage,
+  shippedPackage,
+  workspaceFolder,
+} from '../../../src/install/resolve/module-index.ts'
 
 t.test('only names in the index resolve to its packages', async (t) => {
   for (const name of indexedNames) {
@@ -23,4 +28,16 @@ t.test('in a checkout a package resolves to its workspace folder', async (t) => 
 
 t.test('this checkout has every package of the index', async (t) => {
   for (const name of indexedNames) t.ok(workspaceFolder(indexedPackage(name) as string), name)
+})
+
+t.test('what travels with the command is named by its index', async (t) => {
+  const file = 'mortise-api-cart-1.0.0.tgz'
+  const shipped = { '@mortise/api-cart': { version: '1.0.0', integrity: 'sha512-x', file } }
+  const folder = t.testdir({ 'index.json': JSON.stringify(shipped) })
+  t.same(shippedPackage('@mortise/api-cart', folder), {
+    ...shipped['@mortise/api-cart'],
+    file: join(folder, file),
+  })
+  t.equal(shippedPackage('toString', folder), undefined)
+  t.equal(shippedPackage('@mortise/api-cart', join(folder, 'missing')), undefined)
 })

@@ -1,0 +1,77 @@
+import {
+  answer,
+  type Database,
+  Deleted,
+  IdParams,
+  type ModuleInstance,
+  PageOf,
+  pageQuery,
+  Strict,
+} from '@mortise/module-sdk'
+import { responses } from './module.ts'
+import { isOwn, myThings } from './repository.ts'
+import { MyThing, NewMyThing } from './schemas.ts'
+import { addMyThing, removeMyThing, showMyThing, toMyThing } from './service.ts'
+
+export function myThingRoutes(app: ModuleInstance, database: Database, mostPerCaller: number): void {
+  const config = { access: 'caller' } as const
+
+  app.get(
+    '/my-thing',
+    {
+      config,
+      schema: {
+        summary: 'List the things of the caller, newest first',
+        querystring: Strict({ ...pageQuery }),
+        response: { 200: PageOf(MyThing) },
+      },
+    },
+    async ({ caller, query }, reply) =>
+      reply.paged(
+        await database.snapshot(() => myThings.page(query, { where: isOwn(caller.id) }, toMyThing)),
+      ),
+  )
+
+  app.post(
+    '/my-thing',
+    {
+      config,
+      schema: {
+        summary: 'Add a thing',
+        body: NewMyThing,
+        response: { 201: MyThing, ...responses('my-thing-limit') },
+      },
+    },
+    (request) =>
+      request.transaction(function* () {
+        const added = yield* addMyThing(request.caller, request.body.text, mostPerCaller)
+        return answer(201, added, { location: `/my-thing/${added.id}` })
+      }),
+  )
+
+  app.get(
+    '/my-thing/:id',
+    {
+      config,
+      schema: {
+        summary: 'Get a thing',
+        params: IdParams,
+        response: { 200: MyThing, ...responses('my-thing-not-found') },
+      },
+    },
+    ({ caller, params }) => database.snapshot(() => showMyThing(caller, params.id)),
+  )
+
+  app.delete(
+    '/my-thing/:id',
+    {
+      config,
+      schema: {
+        summary: 'Delete a thing',
+        params: IdParams,
+        response: { 200: Deleted, ...responses('my-thing-not-found') },
+      },
+    },
+    (request) => request.transaction(() => removeMyThing(request.caller, request.params.id)),
+  )
+}

@@ -1,0 +1,9 @@
+import { Id, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
+import { type Static, Type } from '@sinclair/typebox'
+
+const text = VisibleText({ maxLength: 200 })
+
+export const MyThing = Type.Object({ id: Id('my_thing'), text, createdAt: Timestamp }, { title: 'MyThing' })
+export type MyThing = Static<typeof MyThing>
+
+export const NewMyThing = Strict({ text }, { title: 'NewMyThing' })

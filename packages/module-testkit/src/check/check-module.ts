@@ -1,0 +1,137 @@
+import { createRequire } from 'node:module'
+import { extname, join } from 'node:path'
+import {
+  inTemporaryFolder,
+  ManifestError,
+  ModuleError,
+  type ModulePackage,
+  probe,
+  readNewPackage,
+  readText,
+} from '@mortise/host'
+import type { TSchema } from '@sinclair/typebox'
+import { temporarySchema } from '../temporary-schema.ts'
+import { testConfig } from '../test-config.ts'
+import type { Note } from './inspect.ts'
+import { fileRules } from './rules/index.ts'
+import { apply, type Finding } from './world/finding.ts'
+import { validValues } from './world/generate.ts'
+
+export interface CheckOptions {
+  /** Folders of modules that serve beside it, such as those whose contracts it requires. */
+  readonly beside?: readonly string[]
+  /** The URL of a PostgreSQL server; without it only SQLite is tried. */
+  readonly postgres?: string | undefined
+  /** In milliseconds. */
+  readonly timeout?: number
+}
+
+export interface CheckReport {
+  /** Undefined if its manifest cannot be read. */
+  readonly id: string | undefined
+  readonly findings: readonly Finding[]
+  /** What was not tried, and why. */
+  readonly untried: readonly string[]
+}
+
+const CHECK_TIMEOUT = 240_000
+
+const besideThis = (name: string) =>
+  new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url).href
+
+/**
+ * Checks that the module in `directory` keeps to what the documentation asks of modules. Its code
+ * runs in a child process, on databases of its own.
+ */
+export async function checkModule(directory: string, options: CheckOptions = {}): Promise<CheckReport> {
+  const findings: Finding[] = []
+  const untried: string[] = []
+  let found: ModulePackage
+  try {
+    found = await readNewPackage(directory)
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error
+    const why = error.message.replaceAll(`${directory}/`, '')
+    const mend = 'Correct package.json; "app module-manifest" writes most of "mortise" from the code.'
+    return { id: undefined, findings: [{ rule: 'manifest', where: 'package.json', why, mend }], untried }
+  }
+  const json = JSON.parse(await readText(join(directory, 'package.json'))) as Record<string, unknown>
+  for (const rule of fileRules) findings.push(...(await apply(rule, { package: found, json })))
+  const { id } = found.manifest
+  const keepsItFromRunning = ['migration-files', 'setting-default']
+  if (findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return { id, findings, untried }
+
+  if (options.postgres === undefined) untried.push('PostgreSQL: APP_TEST_DATABASE_URL names no server')
+  const beside = await companionsOf(found, json, options.beside ?? [])
+  const place = options.postgres === undefined ? undefined : temporarySchema(options.postgres)
+  try {
+    await inTemporaryFolder(undefined, async (folder) => {
+      const all = [...beside, found]
+      const settings = Object.fromEntries(all.map((one) => [one.manifest.id, settingsFor(one)]))
+      const config = await testConfig(folder, { modules: settings })
+      await probe(
+        config,
+        all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
+        {
+          confined: false,
+          timeout: options.timeout ?? CHECK_TIMEOUT,
+          inspection: {
+            file: besideThis('inspect'),
+            before: besideThis('watch/watch-process'),
+            input: { id, postgres: place?.url },
+            onNote(note) {
+              const told = note as Note
+              if ('finding' in told) findings.push(told.finding)
+              else untried.push(told.untried)
+            },
+          },
+        },
+      )
+    })
+  } catch (error) {
+    if (!(error instanceof ModuleError)) throw error
+    findings.push(refusal(error, directory))
+  } finally {
+    await place?.drop()
+  }
+  return { id, findings, untried }
+}
+
+/** What the probe refuses, an installation refuses too. */
+function refusal({ message }: ModuleError, directory: string): Finding {
+  const why = message.replaceAll(`${directory}/`, '')
+  const place = /\(([^()\s]+(?::\d+|\.\w+))\)$/m.exec(why) ?? /^- (\S+)$/m.exec(why)
+  const mend = 'Correct it: an installation refuses the module for the same reason.'
+  return { rule: 'probe', where: place?.[1] ?? 'package.json', why, mend }
+}
+
+/** A value for each setting that has no default and is required. */
+function settingsFor({ settingsSchema }: ModulePackage): Record<string, unknown> {
+  const { properties = {}, required = [] } = (settingsSchema ?? {}) as TSchema
+  return Object.fromEntries(
+    (required as string[])
+      .filter((name) => properties[name] && !('default' in properties[name]))
+      .map((name) => [name, validValues(properties[name], 1)[0]]),
+  )
+}
+
+/** The named modules, and the development dependencies that are modules. */
+async function companionsOf(
+  found: ModulePackage,
+  json: Readonly<Record<string, unknown>>,
+  named: readonly string[],
+): Promise<ModulePackage[]> {
+  const require = createRequire(join(found.directory, 'package.json'))
+  const packages: ModulePackage[] = []
+  for (const name of Object.keys((json.devDependencies ?? {}) as object)) {
+    try {
+      packages.push(await readNewPackage(join(require.resolve(`${name}/package.json`), '..')))
+    } catch {
+      // It is no module, or is not there.
+    }
+  }
+  for (const directory of named) packages.push(await readNewPackage(directory))
+  const ids = new Map(packages.map((one) => [one.manifest.id, one]))
+  ids.delete(found.manifest.id)
+  return [...ids.values()]
+}

@@ -1,0 +1,107 @@
+import type { Found, Rule } from '../world/finding.ts'
+import { parametersOf } from '../world/ids.ts'
+import type { Route } from '../world/watch-module.ts'
+import { type Exchange, isSuccess, type World } from '../world/world.ts'
+import { emitSamples } from './handlers.ts'
+
+/** More rows than any list should send at once. */
+const MANY = 260
+/** Refusals in a row after which a module takes no more: it has a limit. */
+const REFUSALS = 5
+/** How many requests are sent together. */
+const TOGETHER = 20
+
+/** A GET with few rows and with many. */
+interface Grown {
+  readonly route: Route
+  readonly few: Exchange
+  readonly many: Exchange
+}
+
+const measured = new WeakMap<World, Promise<Grown[]>>()
+
+function growth(world: World): Promise<Grown[]> {
+  const known = measured.get(world) ?? grow(world)
+  measured.set(world, known)
+  return known
+}
+
+async function grow(world: World): Promise<Grown[]> {
+  const { carol, admin, guest } = world.people
+  const readers = [carol, admin, guest]
+  await world.fill(carol, 2)
+  const lists = readers.flatMap((reader) => world.lists(reader).map((list) => ({ reader, ...list })))
+  const read = async () => {
+    const sent: Exchange[] = []
+    await world.settled()
+    for (const { reader, route, path } of lists) sent.push(await world.send(reader, route, { path }))
+    return sent
+  }
+  const before = await read()
+  await emitSamples(world, MANY)
+  const creating = world.routes
+    .filter(({ method }) => method === 'POST' || method === 'PUT')
+    .toSorted((one, other) => parametersOf(one).length - parametersOf(other).length)
+  for (const route of creating) await addMany(world, route)
+  const after = await read()
+  return before.flatMap((few, index) => {
+    const many = after[index]
+    return many && isSuccess(few) && isSuccess(many) ? [{ route: few.route, few, many }] : []
+  })
+}
+
+async function addMany(world: World, route: Route): Promise<void> {
+  const { carol } = world.people
+  const caller = world.may(carol, route) ? carol : world.allowed(route)
+  const requests = [...world.requests(caller, route, MANY, 11)]
+  const [path] = requests.map((request) => request.path)
+  // One parent for all: its list is the one that grows.
+  const sameParent = requests.map((request) =>
+    route.method === 'PUT' || path === undefined ? request : { ...request, path },
+  )
+  for (let at = 0; at < sameParent.length; at += TOGETHER) {
+    const sent = await Promise.all(
+      sameParent.slice(at, at + TOGETHER).map((request) => world.send(caller, route, request)),
+    )
+    if (sent.filter((exchange) => !isSuccess(exchange)).length >= Math.min(REFUSALS, sent.length)) return
+  }
+}
+
+/** The length of the longest array in it. */
+function longest(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? value.length : 0
+  return Math.max(own, ...Object.values(value).slice(0, 50).map(longest))
+}
+
+export const growingStatements: Rule<World> = {
+  code: 'n-plus-one',
+  finds: 'a GET with a statement for each row',
+  mend: 'Read them in one statement: a JOIN, or WHERE id IN (…) with join() of the SDK.',
+  async find(world) {
+    const found = new Map<Route, Found>()
+    for (const { route, few, many } of await growth(world)) {
+      const more = many.steps.length - few.steps.length
+      const rows = longest(many.json) - longest(few.json)
+      if (more < 5 || (rows > 0 && more < rows / 2)) continue
+      const why = `GET ${many.url} runs ${few.steps.length} statements with few rows, and ${many.steps.length} with more`
+      found.set(route, { where: route.where, why })
+    }
+    return [...found.values()]
+  },
+}
+
+export const growingResponses: Rule<World> = {
+  code: 'unbounded-list',
+  finds: 'a list that sends all rows, however many there are',
+  mend: 'Use PagedList, or a LIMIT, or let nobody have more than some hundred.',
+  async find(world) {
+    const found = new Map<Route, Found>()
+    for (const { route, few, many } of await growth(world)) {
+      const length = longest(many.json)
+      if (length < MANY * 0.9 || longest(few.json) * 10 > length) continue
+      found.set(route, { where: route.where, why: `GET ${many.url} sends ${length} rows at once` })
+    }
+    return [...found.values()]
+  },
+}

@@ -1,0 +1,180 @@
+import { Kind, type TSchema } from '@sinclair/typebox'
+import type { Found, Rule } from '../world/finding.ts'
+import { parametersOf } from '../world/ids.ts'
+import type { Route, WatchedModule } from '../world/watch-module.ts'
+
+// What the registered module shows, before any request.
+
+export type ModuleRule = Rule<WatchedModule>
+
+/** A rule for each route: why it is broken, or undefined. */
+const forRoutes =
+  (broken: (route: Route) => string | undefined): ModuleRule['find'] =>
+  ({ routes }) =>
+    routes.flatMap((route): Found[] => {
+      const why = broken(route)
+      return why === undefined ? [] : [{ where: route.where, why }]
+    })
+
+export const summaries: ModuleRule = {
+  code: 'no-summary',
+  finds: 'a route without a summary, which has no name in /docs and in clients',
+  mend: "Write schema: { summary: 'Add a note' }.",
+  find: forRoutes(({ schema }) => (schema.summary ? undefined : 'it has no summary')),
+}
+
+export const requestSchemas: ModuleRule = {
+  code: 'no-request-schema',
+  finds: 'a route without a schema for its path parameters, or a PUT or PATCH without one for its body',
+  mend: 'Write schema: { params: IdParams, body: Strict({ … }) }.',
+  find: forRoutes((route) => {
+    const { method, schema } = route
+    const known = Object.keys(schema.params?.properties ?? {})
+    const missing = parametersOf(route).filter((name) => !known.includes(name))
+    if (schema.params?.$ref === undefined && missing.length > 0)
+      return `its parameter ${missing.join(', ')} has no schema`
+    const takesBody = method === 'PUT' || method === 'PATCH'
+    return takesBody && schema.body === undefined
+      ? 'its body has no schema, so the host refuses one'
+      : undefined
+  }),
+}
+
+const successes = ({ schema }: Route) =>
+  Object.entries(schema.response ?? {}).filter(([status]) => /^(2\d\d|2xx|default)$/i.test(status))
+
+export const responseSchemas: ModuleRule = {
+  code: 'no-response-schema',
+  finds: 'a route without a schema for its success: every field is sent, secrets too',
+  mend: 'Write response: { 200: Note }, with each field that may be sent.',
+  find: forRoutes((route) => {
+    const found = successes(route)
+    if (found.length === 0) return 'it declares no success'
+    const open = found.find(([, schema]) => isOpen(schema))
+    return open && `the schema of its ${open[0]} lets every field through`
+  }),
+}
+
+const KEYWORDS = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'const', 'enum', 'content', 'not']
+
+function isOpen(schema: TSchema): boolean {
+  if (!KEYWORDS.some((keyword) => keyword in schema)) return true
+  return schema.type === 'object' && schema.properties === undefined && schema.patternProperties === undefined
+}
+
+/** Calls `look` with each schema inside, and its name. */
+function walk(schema: unknown, look: (schema: TSchema, name: string) => void, name = ''): void {
+  if (typeof schema !== 'object' || schema === null) return
+  look(schema as TSchema, name)
+  const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = schema as TSchema
+  for (const [key, value] of Object.entries(properties)) walk(value, look, key)
+  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) walk(inner, look, name)
+}
+
+const partsOf = ({ schema }: Route) =>
+  [schema.params, schema.querystring, schema.body, ...Object.values(schema.response ?? {})].filter(
+    (part) => part !== undefined,
+  )
+
+function inSchemas(test: (schema: TSchema, name: string) => boolean) {
+  return (route: Route): string | undefined => {
+    let found: string | undefined
+    for (const part of partsOf(route)) {
+      walk(part, (schema, name) => {
+        if (test(schema, name)) found ??= name
+      })
+    }
+    return found
+  }
+}
+
+const MONEY = /^(amount|price|cost|fee|balance|discount|tax|cents)$|(Price|Amount|Cost|Fee|Total|Balance)$/
+
+export const money: ModuleRule = {
+  code: 'money',
+  finds: 'money as a fraction: 0.1 + 0.2 is not 0.3, and PostgreSQL and SQLite round apart',
+  mend: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
+  find(module) {
+    const isFraction = inSchemas(
+      ({ type, properties }, name) =>
+        (MONEY.test(name) && [type].flat().includes('number')) ||
+        (properties?.currency !== undefined && properties.amount?.type === 'number'),
+    )
+    return forRoutes((route) => {
+      const name = isFraction(route)
+      return name === undefined ? undefined : `"${name}" is of type number`
+    })(module)
+  },
+}
+
+const TRANSFORM = Symbol.for('TypeBox.Transform')
+
+export const transforms: ModuleRule = {
+  code: 'transform',
+  finds:
+    'Type.Transform, or a validator or serializer of its own: the host validates by JSON Schema, and runs none',
+  mend: 'Declare the JSON form, and convert it in the handler.',
+  find(module) {
+    const transformed = inSchemas(
+      (schema) => TRANSFORM in schema || (schema as { [Kind]?: string })[Kind] === 'Transform',
+    )
+    return forRoutes((route) => {
+      const { validatorCompiler, serializerCompiler } = route.options
+      if (validatorCompiler) return 'it brings a validator compiler'
+      if (serializerCompiler) return 'it brings a serializer compiler'
+      const name = transformed(route)
+      return name === undefined ? undefined : `its schema has a Type.Transform${name && ` ("${name}")`}`
+    })(module)
+  },
+}
+
+export const manifestDiffers: ModuleRule = {
+  code: 'manifest-differs',
+  finds: 'a manifest that says something else than the code',
+  mend: 'Run "app module-manifest", or add --fix.',
+  find({ manifest, declared }) {
+    const { id, settings } = declared ?? { id: manifest.id }
+    const found: Found[] = []
+    const differs = (why: string) => found.push({ where: 'package.json', why })
+    if (declared === undefined) differs('its default export does not come from defineModule')
+    if (id !== manifest.id) differs(`"mortise.id" is "${manifest.id}", and defineModule names "${id}"`)
+    const [written, coded] = [manifest.config, settings].map((one) => one && JSON.stringify(sorted(one)))
+    if (typeof manifest.config !== 'string' && written !== coded)
+      differs('"mortise.config" is not the schema of the settings in defineModule')
+    return found
+  },
+}
+
+/** With its keys in order, and without symbols. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  )
+}
+
+export const providedContracts: ModuleRule = {
+  code: 'not-provided',
+  finds: 'a contract in "provides" that the module never provides: its users get undefined',
+  mend: 'Call contracts.provide(name, version, implementation) while the module registers, or remove it.',
+  find: ({ manifest, provided }) =>
+    Object.keys(manifest.provides ?? {})
+      .filter((name) => !provided.has(name))
+      .map((name) => ({
+        where: 'package.json',
+        why: `"provides" names "${name}", which it does not provide`,
+      })),
+}
+
+export const eventTypes: ModuleRule = {
+  code: 'untyped-event',
+  finds: 'an event whose data have no type: nobody can rely on them',
+  mend: 'Declare each field: Type.Object({ id: Id("note") }).',
+  find: ({ events }) =>
+    Object.entries(events)
+      .filter(([, schema]) => isOpen(schema))
+      .map(([type]) => ({ where: `event ${type}`, why: 'the schema of its data accepts anything' })),
+}

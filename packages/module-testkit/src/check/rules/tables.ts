@@ -1,0 +1,80 @@
+import { type AppliedMigration, hostMigrations, moduleMigrations } from '@mortise/host'
+import { sql } from '@mortise/module-sdk'
+import type { Found, Rule } from '../world/finding.ts'
+import type { World } from '../world/world.ts'
+
+export const foreignKeys: Rule<World> = {
+  code: 'foreign-key',
+  finds: "a foreign key to another module's table: PostgreSQL refuses it, and it blocks --purge",
+  mend: 'Keep the id without REFERENCES, and ask the other module through its contract.',
+  async find(world) {
+    if (world.storage.engine !== 'sqlite') return []
+    const own = await world.tables()
+    const found: Found[] = []
+    for (const table of own) {
+      const keys = await world.storage.many<{ parent: string }>(
+        sql`SELECT "table" AS parent FROM pragma_foreign_key_list(${table})`,
+      )
+      for (const { parent } of keys) {
+        if (own.includes(parent.toLowerCase())) continue
+        found.push({ where: `table ${table}`, why: `it refers to "${parent}", which is not the module's` })
+      }
+    }
+    return found
+  },
+}
+
+export const foreignStatements: Rule<World> = {
+  code: 'foreign-table',
+  finds: "a statement that names another module's table, or the host's",
+  mend: 'Ask the other module through its contract, and the host through the context.',
+  async find(world) {
+    return [...world.module.foreignTables].map(([where, table]) => ({ where, why: `it names "${table}"` }))
+  },
+}
+
+/** Last: it drops all rows. */
+export const migrations: Rule<World> = {
+  code: 'migration-fails',
+  finds: 'a migration that fails when it is undone, or applied again on rows',
+  mend: 'Correct the down migration: it undoes exactly what the migration did, in reverse order.',
+  async find(world) {
+    const { storage, module } = world
+    const sets = moduleMigrations([module])
+    const [set] = sets
+    if (set === undefined) return []
+    const before = await world.schema()
+    const applied = (await storage.applied()).filter((one) => one.module === module.id)
+    const folder = module.manifest.migrations as string
+    const fileOf = ({ name }: AppliedMigration) => `${folder}/${name}`
+    for (const [index, first] of [...applied.entries()].reverse()) {
+      const undone = applied.slice(index)
+      // One without a down is found by its file.
+      if (undone.some(({ reversible }) => !reversible)) return []
+      try {
+        await storage.undo(undone)
+        const left = index === 0 ? await world.tables() : []
+        if (left.length > 0) {
+          return [
+            {
+              where: `${fileOf(first)}.down.sql`,
+              why: `it leaves ${left.map((name) => `"${name}"`).join(', ')}`,
+            },
+          ]
+        }
+        await storage.migrate([hostMigrations, ...sets])
+      } catch (error) {
+        const { message } = error as Error
+        const name = applied.find(({ name }) => message.includes(name)) ?? first
+        return [{ where: `${fileOf(name)}.down.sql`, why: message.replaceAll(`${module.directory}/`, '') }]
+      }
+      const after = await world.schema()
+      if (after !== before) {
+        return [
+          { where: `${fileOf(first)}.down.sql`, why: 'down and up again give another schema than up alone' },
+        ]
+      }
+    }
+    return []
+  },
+}

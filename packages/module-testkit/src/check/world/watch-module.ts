@@ -1,0 +1,141 @@
+import { type ActiveModule, locationOf } from '@mortise/host'
+import type { Access, EventSchemas, ModuleContext, ModulePlugin, React } from '@mortise/module-sdk'
+import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
+import { generatorOf, type Storage } from '@mortise/storage'
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifyRequest, RouteOptions } from 'fastify'
+import { inTransaction } from '../watch/seen.ts'
+import { type OnStep, watchSteps, watchStorage } from '../watch/watch-storage.ts'
+
+/** A route as its module registers it. */
+export interface Route {
+  /** `GET /note/:id` */
+  readonly name: string
+  readonly method: string
+  /** Without the base path. */
+  readonly path: string
+  readonly access: Access
+  readonly schema: {
+    readonly summary?: string
+    readonly params?: TSchema
+    readonly querystring?: TSchema
+    readonly body?: TSchema
+    readonly response?: Readonly<Record<string, TSchema>>
+  }
+  readonly options: RouteOptions
+  /** `GET /note/:id (index.js:12)` */
+  readonly where: string
+}
+
+/** What a module does while it registers and serves. */
+export interface WatchedModule {
+  readonly id: string
+  readonly directory: string
+  readonly manifest: ActiveModule['manifest']
+  readonly routes: Route[]
+  readonly declared: ReturnType<typeof declarationOf>
+  readonly events: EventSchemas
+  readonly provided: Set<string>
+  readonly handled: Map<string, React>
+  /** Routes that return the result of `answer` to Fastify. */
+  readonly misplacedAnswers: Set<Route>
+  /** The id of the caller of the last request. */
+  caller: string | undefined
+  /** Where statements name tables of others: place to table. */
+  readonly foreignTables: Map<string, string>
+  /** `file:line` of the first place in the module of a stack. */
+  place(stack: string | undefined): string | undefined
+}
+
+/**
+ * The module with a plugin that reports what it does.
+ * @param onStep called for each step of `request.transaction` and of event handlers
+ */
+export function watchModule(
+  module: ActiveModule,
+  onStep: OnStep,
+): { readonly watched: WatchedModule; readonly module: ActiveModule } {
+  const { id, directory, manifest, plugin } = module
+  const declared = declarationOf(plugin)
+  const watched: WatchedModule = {
+    ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
+    ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set(), foreignTables: new Map() },
+    caller: undefined,
+    place: (stack) => locationOf(stack, directory),
+  }
+  const watch: ModulePlugin = async (app, context) => {
+    app.addHook('onRoute', (options) => {
+      const stack = new Error().stack
+      for (const method of [options.method].flat()) {
+        if (method === 'HEAD') continue
+        watched.routes.push(routeOf(options, method, app.prefix, watched.place(stack)))
+      }
+    })
+    app.addHook('preHandler', async (request) => {
+      if (request.routeOptions.config.access !== 'public') watched.caller = request.caller.id
+      watchTransaction(request as FastifyRequest, onStep)
+    })
+    app.addHook('preSerialization', async (request, _reply, payload) => {
+      const { url, method } = request.routeOptions
+      const route = watched.routes.find((one) => app.prefix + one.path === url && one.method === method)
+      if (isAnswer(payload) && route) watched.misplacedAnswers.add(route)
+      return payload
+    })
+    await (plugin as ModulePlugin)(app, watchContext(context, watched, onStep))
+  }
+  // Fastify reads its properties: name, range, encapsulation.
+  return { watched, module: { ...module, plugin: Object.assign(watch, plugin) } }
+}
+
+function routeOf(options: RouteOptions, method: string, prefix: string, place: string | undefined): Route {
+  const path = options.url.slice(prefix.length) || '/'
+  const name = `${method} ${path}`
+  const schema = (options.schema ?? {}) as Route['schema']
+  const access = options.config?.access as Access
+  return { name, method, path, access, schema, options, where: place ? `${name} (${place})` : name }
+}
+
+function watchContext(context: ModuleContext, watched: WatchedModule, onStep: OnStep): ModuleContext {
+  const { contracts } = context
+  const seen = {
+    database: watchStorage(context.database as Storage, () => onStep),
+    contracts: {
+      get: contracts.get.bind(contracts),
+      provide(name: string, version: string, implementation: unknown) {
+        contracts.provide(name as never, version, implementation as never)
+        watched.provided.add(name)
+      },
+    },
+    on(type: string, react: React) {
+      watched.handled.set(type, react)
+      // The host looks at the kind of the function, so an async one stays as it is.
+      const isAsync = react.constructor.name.startsWith('Async')
+      context.on(
+        type,
+        isAsync
+          ? react
+          : (event) =>
+              watchSteps(
+                generatorOf(() => react(event as never)),
+                onStep,
+                inTransaction,
+              ),
+      )
+    },
+  }
+  return Object.create(context, Object.getOwnPropertyDescriptors(seen)) as ModuleContext
+}
+
+function watchTransaction(request: FastifyRequest, onStep: OnStep): void {
+  const original = request.transaction.bind(request)
+  request.transaction = (steps) => {
+    if (typeof steps !== 'function' || steps.constructor.name.startsWith('Async')) return original(steps)
+    return original(() =>
+      watchSteps(
+        inTransaction(() => generatorOf(steps)),
+        onStep,
+        inTransaction,
+      ),
+    )
+  }
+}
