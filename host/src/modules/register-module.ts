@@ -20,6 +20,7 @@ import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { ownedPath } from './path-owners.ts'
+import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
 import type { Works } from './works.ts'
 
 declare module 'fastify' {
@@ -72,6 +73,7 @@ export async function registerModule(
           }
           registered.set(name, route.config?.access as Access)
         }
+        refuseUnsupportedRoute(route, id)
         if (environment.strict && route.schema?.response === undefined) {
           throw new ModuleError(
             id,
@@ -113,8 +115,13 @@ export async function registerModule(
         eventTypes: { has: (type) => environment.eventTypes.has(type) },
         retiring: environment.retiring,
       }
-      environment.eventTypes.add(manifest, declarationOf(plugin)?.events ?? {})
+      const { settings: declaredSettings, events: declaredEvents = {} } = declarationOf(plugin) ?? {}
+      refuseTransform(declaredSettings, id, 'its schema of settings')
+      refuseTransform(declaredEvents, id, 'its schema of an event')
+      environment.eventTypes.add(manifest, declaredEvents)
+      const refuseLate = refuseUnsupported(scope, id)
       await scope.register(plugin as never, context)
+      refuseLate()
     })
   } catch (error) {
     const reason = withLocation(error, directory)
