@@ -8,7 +8,7 @@ import type {
   WorkOptions,
 } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
@@ -81,7 +81,7 @@ export async function registerModule(
               '{ response: { 200: … } } with every status that it answers',
           )
         }
-        route.config = { ...route.config, module: id }
+        route.config = { ...(route.config as FastifyContextConfig), module: id }
         route.onSend = [sendDeclared, ...[route.onSend ?? []].flat()] as RouteOptions['onSend'] & {}
       })
       const events = eventsFor(environment.events, scope)

@@ -40,8 +40,8 @@ export interface Emission {
  * After a serialization conflict the engine runs it again from the start, so it must touch nothing
  * else. `await` inside is a syntax error, so code cannot hold the write lock while it waits.
  */
-// biome-ignore lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
-export type Transaction<Result> = Generator<Step, Result, any>
+
+export type Transaction<Result> = Generator<Step, Result, unknown>
 
 /**
  * The steps that the running part of a transaction has made and not begun, by what they are about.
@@ -79,7 +79,7 @@ export const many = <Row>(query: Sql): Transaction<Row[]> => made(query, rowsOf<
 
 function* rowsOf<Row>(query: Sql): Transaction<Row[]> {
   begun(query)
-  return yield { query, want: 'rows' }
+  return (yield { query, want: 'rows' }) as Row[]
 }
 
 /** The first row of a query, or undefined if it has none. */
@@ -87,8 +87,7 @@ export const maybeOne = <Row>(query: Sql): Transaction<Row | undefined> => made(
 
 function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
   begun(query)
-  const rows: Row[] = yield { query, want: 'rows' }
-  return rows[0]
+  return ((yield { query, want: 'rows' }) as Row[])[0]
 }
 
 /**
@@ -106,7 +105,7 @@ export const run = (query: Sql): Transaction<number> => made(query, changesOf(qu
 
 function* changesOf(query: Sql): Transaction<number> {
   begun(query)
-  return yield { query, want: 'changes' }
+  return (yield { query, want: 'changes' }) as number
 }
 
 /**
