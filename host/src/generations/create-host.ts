@@ -185,6 +185,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           handlers,
           works,
           paths: new Map(hostPaths.map((path) => [path, 'the host'])),
+          tables: tableOwners(modules),
           retiring: retirement.signal,
           strict: parts.strict,
         })
@@ -199,6 +200,14 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     throw error
   }
 }
+
+const tableOwners = (modules: readonly RegisteredModule[]) =>
+  new Map([
+    ['mortise', 'the host'],
+    ...modules.flatMap(({ id, manifest: { tables } }) =>
+      tables === undefined ? [] : [[tables, id] as const],
+    ),
+  ])
 
 /** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>

@@ -19,6 +19,7 @@ import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import { type TableOwners, withOwnTables } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
 import type { Works } from './works.ts'
@@ -41,6 +42,7 @@ export interface ModuleEnvironment {
   readonly works: Works
   /** The owner of each path so far: see `ownedPath`. */
   readonly paths: Map<string, string>
+  readonly tables: TableOwners
   readonly retiring: AbortSignal
   /** See `HostOptions`. */
   readonly strict?: boolean | undefined
@@ -88,7 +90,7 @@ export async function registerModule(
       const context: ModuleContext = {
         settings,
         log: scope.log.child({ module: id }),
-        database: environment.database,
+        database: withOwnTables(environment.database, id, environment.tables),
         contracts: environment.contracts.registryFor(manifest),
         audit: (entry) => append(entry, `module:${id}`, null),
         onClaim(take) {
