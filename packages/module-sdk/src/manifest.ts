@@ -66,6 +66,12 @@ export const Manifest = Type.Object(
         description: 'the types of the events it emits: "cart.item-added"',
       }),
     ),
+    network: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[a-z0-9*.-]+(:\\d+)?$', examples: ['api.stripe.com'] }), {
+        uniqueItems: true,
+        description: 'the hosts that it connects to, told in the plan',
+      }),
+    ),
     listensTo: Type.Optional(
       Type.Array(Type.Union([Type.Literal('*'), Type.String({ pattern: EventType })]), {
         uniqueItems: true,
