@@ -52,7 +52,7 @@ t.test('a read of such a table is refused, each time', async (t) => {
         kind: 'refused',
         message: /note reads "cart", which belongs to api-cart: ask that module through a contract/,
       })
-      await t.rejects(database.maybeOne(query), { kind: 'refused' })
+      await t.rejects(database.maybeOne(query), { name: 'DatabaseError', kind: 'refused' } as Error)
     }
   }
   t.same(await database.many(sql`SELECT id FROM note`), [])
