@@ -75,7 +75,9 @@ for (const [name, { data, json, files }] of tarballs) {
       publishConfig: { access: 'public', provenance: true },
     })
     t.same(
-      [...files.keys()].filter((file) => /(^|\/)(test|\.tsbuildinfo.*|tsconfig\.json)(\/|$)/.test(file)),
+      [...files.keys()].filter((file) =>
+        /^(?!templates\/)(.*\/)?(test|\.tsbuildinfo.*|tsconfig\.json)(\/|$)/.test(file),
+      ),
       [],
     )
   })

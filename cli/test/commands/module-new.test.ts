@@ -39,6 +39,8 @@ t.test('a module in TypeScript compiles, has its manifest, and passes its own te
   await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }) => t.fail(stdout))
   const manifest = await runApp('module-manifest', folder, '--check')
   t.equal(manifest.exitCode, 0, manifest.stderr)
+  const checked = await runApp('module-check', folder, '--json')
+  t.equal(checked.exitCode, 0, checked.stdout)
   t.match(await ownTests(folder), postgres ? /# pass 8\n/ : /# pass 4\n/)
 })
 
@@ -48,6 +50,8 @@ t.test('the shortest module passes its own test', async (t) => {
   t.strictSame(made.json.files, ['index.js', 'package.json', 'test/tiny.test.js'])
   const manifest = await runApp('module-manifest', join(parent, 'tiny'), '--check')
   t.equal(manifest.exitCode, 0, manifest.stderr)
+  const checked = await runApp('module-check', join(parent, 'tiny'), '--json')
+  t.equal(checked.exitCode, 0, checked.stdout)
   t.match(await ownTests(join(parent, 'tiny')), /# pass 1\n/)
 })
 
@@ -70,7 +74,7 @@ t.test('the module in JavaScript is the one in TypeScript without its types', as
   }
   const [ofTyped, ofPlain] = await Promise.all(
     ['typescript', 'javascript'].map(async (name) =>
-      JSON.parse(await readFile(join(templates, name, 'package.json'), 'utf8')),
+      JSON.parse(await readFile(join(templates, name, 'package.template.json'), 'utf8')),
     ),
   )
   t.strictSame(ofPlain.mortise, ofTyped.mortise)

@@ -1,4 +1,5 @@
 import type { Caller, Transaction } from '@mortise/module-sdk'
+import type { CartItem } from './schemas.ts'
 
 declare module '@mortise/module-sdk' {
   interface Contracts {
@@ -19,4 +20,10 @@ export interface CartContract {
    * any, nothing was taken.
    */
   take(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
+  /**
+   * Adds a quantity of a product to the cart of `caller`, like POST /cart/item. Since 1.1.
+   * @returns the item, and whether it is new
+   * @throws {Problem} `quantity-limit`, `cart-full`
+   */
+  add(caller: Caller, item: CartQuantity): Transaction<{ item: CartItem; added: boolean }>
 }

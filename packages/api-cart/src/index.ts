@@ -1,11 +1,11 @@
 import { deleteExpired } from '@mortise/module-sdk'
 import { plugin } from './module.ts'
 import { cartRoutes } from './routes.ts'
-import { claimCart, takeFromCart } from './service.ts'
+import { addItem, claimCart, takeFromCart } from './service.ts'
 
 export default plugin(async (app, { database, contracts, everyMinute, onClaim }) => {
   cartRoutes(app, database)
-  contracts.provide('cart', '1.0.0', { take: takeFromCart })
+  contracts.provide('cart', '1.1.0', { take: takeFromCart, add: addItem })
   onClaim(claimCart)
   everyMinute('delete expired', () => deleteExpired('cart', { table: 'cart_item', of: 'cart_id' }))
 })

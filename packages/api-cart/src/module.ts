@@ -1,5 +1,6 @@
 import { defineModule, Id } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
+import type {} from './events.ts'
 import { Product, Quantity } from './schemas.ts'
 
 const version = Type.Integer({ description: 'of the cart' })

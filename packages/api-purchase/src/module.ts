@@ -1,5 +1,6 @@
 import { defineModule, Strict } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
+import type {} from './events.ts'
 import { Purchase } from './schemas.ts'
 import { Status } from './status.ts'
 
