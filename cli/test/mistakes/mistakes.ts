@@ -729,7 +729,7 @@ export const together: readonly (readonly Mistake[])[] = [
       why: /mortise_guest/,
       body: get(
         '/shelf-guests',
-        'async () => { const { count } = await database.one(sql`SELECT count(*) AS count FROM mortise_guest`); return { id: String(count) } }',
+        'async () => { const { count } = await database.snapshot(() => one(sql`SELECT count(*) AS count FROM mortise_guest`)); return { id: String(count) } }',
       ),
       routes: ['GET /shelf-guests'],
     },
