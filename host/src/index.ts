@@ -133,6 +133,7 @@ export {
 } from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
+export { hostPaths, ownedPath } from './modules/path-owners.ts'
 export { providedPackages } from './modules/provide-peers.ts'
 export {
   ManifestError,

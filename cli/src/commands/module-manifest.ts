@@ -54,8 +54,8 @@ export async function writeManifest(
 }
 
 /**
- * Keeps the parts that only the author knows: the supported hosts, and the version ranges of other
- * modules' contracts.
+ * Keeps the parts that only the author knows: the supported hosts, the version ranges of other
+ * modules' contracts, and the hosts that it connects to.
  */
 async function manifestOf(
   directory: string,
@@ -67,12 +67,13 @@ async function manifestOf(
     host = `^${hostVersion}`,
     requires = {},
     optional = {},
+    network = [],
     migrations = migrationsOf(directory),
   } = previous
   const code = await look({ id: name, directory }, Object.keys(requires as object))
   const { id, routes, events, provides, listensTo, config = previous.config } = code
   const tables = migrations && (await prefixOf(join(directory, String(migrations)), previous.tables))
-  const all = { tables, migrations, config, provides, requires, optional, events, listensTo }
+  const all = { tables, migrations, config, provides, requires, optional, network, events, listensTo }
   return {
     id,
     host,

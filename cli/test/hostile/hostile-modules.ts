@@ -129,7 +129,7 @@ export const hostileModules: Corpus = {
   'the root of the host': module('invalid-manifest', /mortise\.routes\.0/, {
     manifest: { routes: ['GET /'] },
   }),
-  'a route of another module': module('conflict', /conflicts with GET \/kept of kept/, {
+  'a route of another module': module('conflict', /lies below \/kept, which belongs to kept/, {
     manifest: { routes: ['GET /kept'] },
   }),
   'a route that it does not declare': probed(/GET \/stolen, which its manifest does not declare/, {

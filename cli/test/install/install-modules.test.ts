@@ -88,7 +88,7 @@ for (const [name, [options, code, message]] of Object.entries(refusals)) {
   })
 }
 
-t.test('conflicting routes are refused, whatever the names of their parameters', async (t) => {
+t.test('paths and tables of another module are refused', async (t) => {
   const { root, run } = await testApplication(t)
   const plugin = (path: string) => `app.get('${path}', { config: { access: 'public' } }, async () => ({}))`
   const make = (id: string, path: string, more: object = {}) =>
@@ -100,7 +100,8 @@ t.test('conflicting routes are refused, whatever the names of their parameters',
   const a = await make('a', '/x/:id', { tables: 'shop' })
   t.equal((await run('module-install', a)).exitCode, 0)
   const conflict = { exitCode: 4, json: { error: { code: 'conflict' } } }
-  t.match(await run('module-install', await make('b', '/x/:other')), conflict)
+  for (const path of ['/x/:other', '/x/total', '/x/:id/more', '/x'])
+    t.match(await run('module-install', await make('b', path)), conflict)
   t.match(await run('module-install', await make('c', '/c', { tables: 'shop_cart' })), conflict)
   t.match(await run('module-install', await make('d', '/d', { tables: 'shop' })), conflict)
   t.match(await run('module-install', await make('e', '/e', { tables: 'shopping' })), { exitCode: 0 })

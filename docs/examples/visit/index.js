@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 const Visit = Type.Object({ number: Type.Integer() })
 
 export default defineModule('visit').plugin(async (app, { contracts }) => {
-  const tally = contracts.get('tally')
+  const tally = contracts.required('tally')
 
   app.post(
     '/visit',

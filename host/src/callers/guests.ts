@@ -141,8 +141,7 @@ export class Guests {
     const query = sql`
       UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${expiryDay(expires)}
       WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`
-    const changes = yield { query, want: 'changes', expected: 1 }
-    return changes > 0
+    return ((yield { query, want: 'changes', expected: 1 }) as number) > 0
   }
 }
 

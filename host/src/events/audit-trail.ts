@@ -51,10 +51,10 @@ export interface AuditQuery {
 }
 
 /** Appends an entry of a module. */
-export function* append(entry: AuditEntry, actor: string, requestId: string | null): Transaction<void> {
+export function append(entry: AuditEntry, actor: string, requestId: string | null): Transaction<void> {
   const { action, object, details } = entry
   const json = details === undefined ? null : JSON.stringify(details)
-  yield* send(sql`
+  return send(sql`
     INSERT INTO mortise_audit (at, actor, action, object, outcome, request_id, details)
     VALUES (${Date.now()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
 }

@@ -25,6 +25,7 @@ import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
+import { hostPaths } from '../modules/path-owners.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
 import { Works } from '../modules/works.ts'
@@ -75,6 +76,11 @@ export interface HostOptions {
   readonly events?: EventLog | undefined
   /** In contract order, providers first. */
   readonly modules: readonly RegisteredModule[]
+  /**
+   * Refuses what tests must find, and what a module that was installed by an older host may do: routes
+   * without response schemas.
+   */
+  readonly strict?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
   readonly notReady: () => string | undefined
   /** Whether another host of the database serves something else now. */
@@ -178,7 +184,10 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           eventTypes,
           handlers,
           works,
+          paths: new Map(hostPaths.map((path) => [path, 'the host'])),
+          tables: tableOwners(modules),
           retiring: retirement.signal,
+          strict: parts.strict,
         })
       },
       { prefix: basePath },
@@ -191,6 +200,14 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     throw error
   }
 }
+
+const tableOwners = (modules: readonly RegisteredModule[]) =>
+  new Map([
+    ['mortise', 'the host'],
+    ...modules.flatMap(({ id, manifest: { tables } }) =>
+      tables === undefined ? [] : [[tables, id] as const],
+    ),
+  ])
 
 /** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>

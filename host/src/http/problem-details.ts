@@ -1,7 +1,7 @@
 import { ProblemDetails } from '@mortise/module-sdk/host'
 import { isLoggedElsewhere } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import type { RouteOptions } from 'fastify'
+import type { FastifyContextConfig, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { LogThrottle } from '../telemetry/log-throttle.ts'
 import { routeOf } from '../telemetry/observe-requests.ts'
@@ -62,6 +62,6 @@ function setProblemsAside(route: RouteOptions): void {
     responses.filter(([, { content }]) => (content?.['application/problem+json'] !== undefined) === wanted),
   )
   if (problems.length === 0) return
-  route.config = { ...route.config, problems: Object.fromEntries(problems) }
+  route.config = { ...(route.config as FastifyContextConfig), problems: Object.fromEntries(problems) }
   route.schema = { ...route.schema, response: Object.fromEntries(others) }
 }

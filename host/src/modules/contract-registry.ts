@@ -89,16 +89,29 @@ export class ContractBoard {
         }
         this.#offered.set(name, { version, implementation })
       },
-      get: <Name extends keyof Contracts>(name: Name) => {
+      get: (name) => {
         const range = requires[name] ?? optional[name]
         if (range === undefined) {
           throw new ModuleError(id, `it uses the contract "${name}", which its manifest does not name`)
         }
-        const offer = this.#offered.get(name)
-        return offer && satisfies(offer.version, range)
-          ? (offer.implementation as Contracts[Name])
-          : undefined
+        return this.#find(name, range)
+      },
+      required: (name) => {
+        const range = requires[name]
+        const found = range === undefined ? undefined : this.#find(name, range)
+        if (found !== undefined) return found
+        throw new ModuleError(
+          id,
+          range === undefined
+            ? `it cannot do without the contract "${name}", so its manifest must list it in "requires"`
+            : `the module that provides the contract "${name}" does not call contracts.provide`,
+        )
       },
     }
+  }
+
+  #find<Name extends keyof Contracts>(name: Name, range: string): Contracts[Name] | undefined {
+    const offer = this.#offered.get(name)
+    return offer && satisfies(offer.version, range) ? (offer.implementation as Contracts[Name]) : undefined
   }
 }

@@ -48,6 +48,7 @@ export async function observeModule(
         provides[contract] = version
       },
       get: (contract: string) => (requires.includes(contract) ? {} : undefined) as never,
+      required: () => ({}) as never,
     },
     audit: function* () {},
     onClaim: () => {},

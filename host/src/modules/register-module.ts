@@ -8,16 +8,20 @@ import type {
   WorkOptions,
 } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
+import { sendDeclared } from '../requests/transaction.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
 import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import { type TableOwners, withOwnTables } from './own-tables.ts'
+import { ownedPath } from './path-owners.ts'
+import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
 import type { Works } from './works.ts'
 
 declare module 'fastify' {
@@ -36,7 +40,12 @@ export interface ModuleEnvironment {
   readonly eventTypes: EventTypes
   readonly handlers: EventHandlers
   readonly works: Works
+  /** The owner of each path so far: see `ownedPath`. */
+  readonly paths: Map<string, string>
+  readonly tables: TableOwners
   readonly retiring: AbortSignal
+  /** See `HostOptions`. */
+  readonly strict?: boolean | undefined
 }
 
 /**
@@ -55,6 +64,7 @@ export async function registerModule(
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
   const minutely = new Set<string>()
+  claimPaths(module, environment.paths)
   try {
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -65,13 +75,22 @@ export async function registerModule(
           }
           registered.set(name, route.config?.access as Access)
         }
-        route.config = { ...route.config, module: id }
+        refuseUnsupportedRoute(route, id)
+        if (environment.strict && route.schema?.response === undefined) {
+          throw new ModuleError(
+            id,
+            `its route ${[route.method].flat().join(', ')} ${route.url} has no response schema: add schema: ` +
+              '{ response: { 200: … } } with every status that it answers',
+          )
+        }
+        route.config = { ...(route.config as FastifyContextConfig), module: id }
+        route.onSend = [sendDeclared, ...[route.onSend ?? []].flat()] as RouteOptions['onSend'] & {}
       })
       const events = eventsFor(environment.events, scope)
       const context: ModuleContext = {
         settings,
         log: scope.log.child({ module: id }),
-        database: environment.database,
+        database: withOwnTables(environment.database, id, environment.tables),
         contracts: environment.contracts.registryFor(manifest),
         audit: (entry) => append(entry, `module:${id}`, null),
         onClaim(take) {
@@ -98,8 +117,13 @@ export async function registerModule(
         eventTypes: { has: (type) => environment.eventTypes.has(type) },
         retiring: environment.retiring,
       }
-      environment.eventTypes.add(manifest, declarationOf(plugin)?.events ?? {})
+      const { settings: declaredSettings, events: declaredEvents = {} } = declarationOf(plugin) ?? {}
+      refuseTransform(declaredSettings, id, 'its schema of settings')
+      refuseTransform(declaredEvents, id, 'its schema of an event')
+      environment.eventTypes.add(manifest, declaredEvents)
+      const refuseLate = refuseUnsupported(scope, id)
       await scope.register(plugin as never, context)
+      refuseLate()
     })
   } catch (error) {
     const reason = withLocation(error, directory)
@@ -126,6 +150,20 @@ export async function registerModule(
     )
   }
   return registered
+}
+
+/** Nobody adds to the paths of another module, or stands in front of its routes. */
+function claimPaths({ id, manifest }: ActiveModule, paths: Map<string, string>): void {
+  for (const route of manifest.routes) {
+    const path = ownedPath(route)
+    const owner = paths.get(path) ?? id
+    if (owner !== id)
+      throw new ModuleError(
+        id,
+        `its route ${route} lies below ${path}, which belongs to ${owner}: use another path`,
+      )
+    paths.set(path, id)
+  }
 }
 
 /** The events for one module: all its listeners end with its scope. */

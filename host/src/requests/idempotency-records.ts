@@ -162,7 +162,7 @@ function* reserveIfFree({ caller, key, route }: Reservation): Transaction<boolea
   })
   try {
     const rows = yield { query: reserving, want: 'rows', expected: [{ reserved: 1 }] }
-    return rows.length > 0
+    return (rows as unknown[]).length > 0
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
     throw hostProblems.create(

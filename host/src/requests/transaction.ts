@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type Answer, answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
 import { isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf } from '@mortise/storage'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, recordingUserOf, unknownGuest, verifiedId } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
@@ -163,6 +163,7 @@ function* decide(
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
   }
+  assertDeclared(reply, status)
   if (isSuccess(status)) assertCompared(reply.request)
   const text = body === undefined ? undefined : serialize(reply, status, body)
   const headers = headersOf(answered, text, reply.request.method, basePath)
@@ -173,23 +174,47 @@ function* decide(
 /** A route that declares responses must declare 200: undeclared properties are not sent. */
 function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
   if (isAnswer(returned)) return returned
-  if (returned !== undefined && declares200(routeOptions.schema?.response)) return answer(200, returned)
+  if (returned !== undefined && declares(routeOptions.schema?.response, 200)) return answer(200, returned)
   throw new TypeError(
     'the steps of request.transaction must return answer(status, body), or the body of a declared 200',
   )
 }
 
-/** By the responses of a route. */
-const declaring200 = new WeakMap<object, boolean>()
+/** The declared forms of each status so far, by the responses of a route. */
+const declared = new WeakMap<object, Map<number, boolean>>()
 
-function declares200(responses: unknown): boolean {
+/** A route without response schemas declares every status. */
+function declares(responses: unknown, status: number): boolean {
   if (typeof responses !== 'object' || responses === null) return true
-  let declares = declaring200.get(responses)
+  const known = declared.get(responses) ?? new Map<number, boolean>()
+  declared.set(responses, known)
+  let declares = known.get(status)
   if (declares === undefined) {
-    declares = Object.keys(responses).some((status) => /^(200|2xx|default)$/i.test(status))
-    declaring200.set(responses, declares)
+    const forms = [`${status}`, `${Math.trunc(status / 100)}xx`, 'default']
+    declares = Object.keys(responses).some((form) => forms.includes(form.toLowerCase()))
+    known.set(status, declares)
   }
   return declares
+}
+
+/**
+ * No schema would decide which properties of the body callers see.
+ * @throws {TypeError} if a route declares responses, but none with this status
+ */
+function assertDeclared({ routeOptions: { method, url, schema } }: FastifyReply, status: number): void {
+  if (declares(schema?.response, status)) return
+  throw new TypeError(
+    `${method} ${url} answers ${status}, which its schema does not declare, so nothing of it is sent: ` +
+      `add ${status} to schema.response of the route, or throw a problem`,
+  )
+}
+
+/** An `onSend` hook for the routes of modules: see `assertDeclared`. */
+export const sendDeclared: onSendHookHandler = (_request, reply, payload, done) => {
+  // Every route may respond with a problem. A 304 repeats the declared 200.
+  if (reply.statusCode !== 304 && reply.getHeader('content-type') !== 'application/problem+json')
+    assertDeclared(reply, reply.statusCode)
+  done(null, payload)
 }
 
 /** Records the event whose data is the response, so that it is stored once. */

@@ -45,6 +45,22 @@ t.test('a missing optional contract, or one out of range, is undefined', async (
   t.equal(registry.get('catalog' as never), implementation)
 })
 
+t.test('a required contract is there, or the message says what is missing', (t) => {
+  const board = new ContractBoard()
+  const user = board.registryFor({ id: 'user', requires: { catalog: '^2.0.0' }, optional: { cart: '*' } })
+  t.throws(() => user.required('catalog' as never), {
+    module: 'user',
+    message: /does not call contracts.provide/,
+  })
+  t.throws(() => user.required('cart' as never), { message: /must list it in "requires"/ })
+  const implementation = { price: () => 1 }
+  board
+    .registryFor({ id: 'v2', provides: { catalog: '2.0.0' } })
+    .provide('catalog' as never, '2.0.0', implementation as never)
+  t.equal(user.required('catalog' as never), implementation)
+  t.end()
+})
+
 t.test('only what the manifest declares can be offered or used', async (t) => {
   const registry = new ContractBoard().registryFor({ id: 'x' })
   t.throws(() => registry.get('catalog' as never), { module: 'x', message: /does not name/ })

@@ -87,11 +87,47 @@ t.test('routes are what the manifest says, with access, and nobody else’s', as
     [withCode(route(''), 'GET /bad'), /has no access/],
     [withCode(route("{ config: { access: '' } },"), 'GET /bad'), /access/],
     [withCode(route('{ config: { access: [] } },'), 'GET /bad'), /access/],
-    [withCode(route(open, '/good'), 'GET /good'), /GET.*\/good/],
-    [withCode(route(open, '/health/live'), 'GET /health/live'), /\/health\/live/],
+    ...['/good', '/good/total', '/good/:id'].map((path): [FixtureModule, RegExp] => [
+      withCode(route(open, path), `GET ${path}`),
+      /GET \/good.* lies below \/good, which belongs to good: use another path/,
+    ]),
+    [
+      withCode(route(open, '/health/live'), 'GET /health/live'),
+      /GET \/health\/live lies below \/health, which belongs to the host/,
+    ],
+    [withCode(route(open, '/guest/bad'), 'GET /guest/bad'), /belongs to the host/],
   ]
   for (const [module, message] of bad) {
     await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message })
+  }
+})
+
+t.test('what the host would silently undo is refused, with the reason and the place', async (t) => {
+  const route = (schema: string, options = '') =>
+    `app.get('/bad', { config: { access: 'public' }, schema: ${schema}, ${options} }, async () => 1)`
+  const dates =
+    'Type.Object({ at: Type.Transform(Type.String()).Decode((text) => new Date(text)).Encode(String) })'
+  const bad: [string, RegExp][] = [
+    ['app.setErrorHandler(() => {})', /it calls setErrorHandler, and .* throw problem.* \(index\.js:4\)$/],
+    ['app.register(async (inner) => inner.setErrorHandler(() => {}))', /it calls setErrorHandler/],
+    ['app.setNotFoundHandler(() => {})', /it calls setNotFoundHandler/],
+    ['app.setValidatorCompiler(() => () => true)', /it calls setValidatorCompiler, and .*invalidRequest/],
+    [route('{}', 'validatorCompiler: () => () => true'), /GET \/bad has a validatorCompiler/],
+    [route(`{ querystring: ${dates} }`), /GET \/bad uses Type\.Transform.* \(index\.js:4\)$/],
+    [route(`{ response: { 200: ${dates} } }`), /uses Type\.Transform/],
+    [route('{}', 'websocket: true'), /WebSockets.*text\/event-stream/],
+    ["app.server.on('upgrade', () => {})", /WebSockets/],
+  ]
+  for (const [code, message] of bad) {
+    const module = withCode(
+      `import { Type } from '@sinclair/typebox'
+
+export default async (app) => {
+  ${code}
+}`,
+      'GET /bad',
+    )
+    await t.rejects(register(module), { module: 'bad', message }, code)
   }
 })
 

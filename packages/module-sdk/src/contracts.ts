@@ -18,4 +18,6 @@ export interface ContractRegistry {
    * and no module provides it.
    */
   get<Name extends keyof Contracts>(name: Name): Contracts[Name] | undefined
+  /** The implementation of a contract that the manifest lists as `requires`. */
+  required<Name extends keyof Contracts>(name: Name): Contracts[Name]
 }

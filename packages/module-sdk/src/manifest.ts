@@ -21,13 +21,13 @@ export const Manifest = Type.Object(
     }),
     routes: Type.Array(
       Type.String({
-        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[A-Za-z0-9._~-][^\\s?#]*$',
+        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[A-Za-z0-9._~-]+(/[^\\s?#]*)?$',
         examples: ['GET /cart', 'DELETE /cart/item/:id'],
       }),
       {
         uniqueItems: true,
         description:
-          'every route it registers (GET includes HEAD); the first segment must not be a parameter or wildcard',
+          'every route it registers (GET includes HEAD); it owns the first segments, which must not have a parameter or wildcard',
       },
     ),
     tables: Type.Optional(
@@ -64,6 +64,12 @@ export const Manifest = Type.Object(
       Type.Array(Type.String({ pattern: EventType }), {
         uniqueItems: true,
         description: 'the types of the events it emits: "cart.item-added"',
+      }),
+    ),
+    network: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[a-z0-9*.-]+(:\\d+)?$', examples: ['api.stripe.com'] }), {
+        uniqueItems: true,
+        description: 'the hosts that it connects to, told in the plan',
       }),
     ),
     listensTo: Type.Optional(

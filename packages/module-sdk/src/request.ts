@@ -75,7 +75,7 @@ export interface IfMatch {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    access?: Access
+    access: Access
     /**
      * The resource that the host compares `If-Match` with, before the steps of
      * `request.transaction` run. Without it, the host rejects a write that has the header.

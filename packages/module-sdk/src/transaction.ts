@@ -40,38 +40,82 @@ export interface Emission {
  * After a serialization conflict the engine runs it again from the start, so it must touch nothing
  * else. `await` inside is a syntax error, so code cannot hold the write lock while it waits.
  */
-// biome-ignore lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
-export type Transaction<Result> = Generator<Step, Result, any>
+
+export type Transaction<Result> = Generator<Step, Result, unknown>
+
+/**
+ * The steps that the running part of a transaction has made and not begun, by what they are about.
+ * A step is forgotten if it is still there at the end: somebody left out `yield*`.
+ */
+export const inHand: { made: unknown[] | undefined; places: Map<unknown, Error> | undefined } = {
+  /** Undefined outside of transactions. */
+  made: undefined,
+  /** Where each step was made; undefined, unless it is worth what it costs: in tests and the probe. */
+  places: undefined,
+}
+
+/** Notes that a step about a query, or an event type, was made. */
+function made<Result>(about: unknown, step: Transaction<Result>): Transaction<Result> {
+  inHand.made?.push(about)
+  inHand.places?.set(about, new Error('the step was made here'))
+  return step
+}
+
+/** Notes that it begins. Nearly always it was made last. */
+function begun(about: unknown): void {
+  inHand.places?.delete(about)
+  const steps = inHand.made
+  if (steps === undefined) return
+  if (steps.at(-1) === about) {
+    steps.pop()
+    return
+  }
+  const index = steps.lastIndexOf(about)
+  if (index >= 0) steps.splice(index, 1)
+}
 
 /** All rows of a query. */
-export function* many<Row>(query: Sql): Transaction<Row[]> {
-  return yield { query, want: 'rows' }
+export const many = <Row>(query: Sql): Transaction<Row[]> => made(query, rowsOf<Row>(query))
+
+function* rowsOf<Row>(query: Sql): Transaction<Row[]> {
+  begun(query)
+  return (yield { query, want: 'rows' }) as Row[]
 }
 
 /** The first row of a query, or undefined if it has none. */
-export function* maybeOne<Row>(query: Sql): Transaction<Row | undefined> {
-  const rows: Row[] = yield { query, want: 'rows' }
-  return rows[0]
+export const maybeOne = <Row>(query: Sql): Transaction<Row | undefined> => made(query, maybeRowOf<Row>(query))
+
+function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
+  begun(query)
+  return ((yield { query, want: 'rows' }) as Row[])[0]
 }
 
 /**
  * The row of a query that always has one.
  * @throws {DatabaseError} `no-row`
  */
-export function* one<Row>(query: Sql): Transaction<Row> {
-  return firstOf(yield* many<Row>(query))
+export const one = <Row>(query: Sql): Transaction<Row> => made(query, rowOf<Row>(query))
+
+function* rowOf<Row>(query: Sql): Transaction<Row> {
+  return firstOf(yield* rowsOf<Row>(query))
 }
 
 /** Runs a statement and returns the number of rows it changed. */
-export function* run(query: Sql): Transaction<number> {
-  return yield { query, want: 'changes' }
+export const run = (query: Sql): Transaction<number> => made(query, changesOf(query))
+
+function* changesOf(query: Sql): Transaction<number> {
+  begun(query)
+  return (yield { query, want: 'changes' }) as number
 }
 
 /**
  * Runs a statement whose result nobody reads. On PostgreSQL it is sent together with the next one,
  * which saves a round trip; an error is thrown here nevertheless.
  */
-export function* send(query: Sql): Transaction<void> {
+export const send = (query: Sql): Transaction<void> => made(query, nothingOf(query))
+
+function* nothingOf(query: Sql): Transaction<void> {
+  begun(query)
   yield { query, want: 'nothing' }
 }
 
@@ -117,7 +161,13 @@ export type Emit<Types extends EventSchemas> = <Type extends keyof Types & strin
 
 /** Returns the function that emits the events of the module `source`. */
 export function defineEvents<Types extends EventSchemas>(source: string, types: Types): Emit<Types> {
-  return function* (type, { subject, owner = null, data }) {
+  return (type, event) => made(type, emission(type, event))
+
+  function* emission<Type extends keyof Types & string>(
+    type: Type,
+    { subject, owner = null, data }: NewEvent<Static<Types[Type]>>,
+  ): Transaction<void> {
+    begun(type)
     const schema = types[type]
     if (schema === undefined) throw new TypeError(`"${type}" is not an event of ${source}`)
     yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }

@@ -1,13 +1,17 @@
 import { Type } from '@sinclair/typebox'
 import {
   answer,
+  type ContractRegistry,
   type CursorPage,
   CursorPageOf,
   type ModuleInstance,
+  many,
   one,
   type Page,
   PageOf,
+  run,
   sql,
+  type Transaction,
 } from '../src/index.ts'
 
 // Type test: a route with response schemas may end in request.transaction, however it is written, or in reply.paged.
@@ -51,10 +55,34 @@ export function routes(app: ModuleInstance) {
     // @ts-expect-error what follows a cursor has no total
     reply.paged(following),
   )
+  // @ts-expect-error a route has an access
+  app.get('/open', { config: {} }, () => {})
   // @ts-expect-error a scope has a colon
   app.get('/scope', { config: { access: 'reader' } }, () => {})
   app.addHook('onRequest', async (request) => {
     // @ts-expect-error the host decides who is calling
     request.caller = { id: 'user:a:b', kind: 'user', has: () => true }
   })
+}
+
+declare module '../src/contracts.ts' {
+  interface Contracts {
+    readonly 'type-test': { readonly price: number }
+  }
+}
+
+export function contracts(registry: ContractRegistry): number {
+  // @ts-expect-error nobody may provide it
+  registry.get('type-test').price
+  return registry.required('type-test').price
+}
+
+export function* steps(): Transaction<number> {
+  const rows = yield* many<{ a: string }>(sql`SELECT a`)
+  // @ts-expect-error a row has what its type says
+  rows[0]?.b
+  const changes: number = yield* run(sql`DELETE`)
+  // @ts-expect-error what a raw step answers is unknown
+  const raw: number = yield { query: sql`DELETE`, want: 'changes' }
+  return changes + raw
 }

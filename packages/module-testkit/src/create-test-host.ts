@@ -16,6 +16,7 @@ import {
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
 import type { Event, ModulePlugin } from '@mortise/module-sdk'
+import { inHand } from '@mortise/module-sdk/transaction'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
@@ -82,6 +83,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       throw error
     },
   })
+  if (options.rehearse ?? true) inHand.places ??= new Map()
   const logger = createLogger(config.log, linesForPeople())
   const events = new EventLog(database, logger)
   let app: FastifyInstance | undefined
@@ -116,6 +118,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     notReady: () => undefined,
+    strict: true,
   })
   events.wake()
   await app.react?.()

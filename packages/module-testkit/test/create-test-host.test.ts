@@ -27,7 +27,7 @@ const visit = (t: Test, files = {}) =>
     'index.js': `import { answer, defineModule } from '@mortise/module-sdk'
       export default defineModule('visit').plugin(async (app, { contracts }) => {
         const counter = contracts.get('counter')
-        app.post('/visit', { config: { access: 'caller' } }, (request) =>
+        app.post('/visit', { config: { access: 'caller' }, schema: { response: { 200: {} } } }, (request) =>
           request.transaction(function* () { return answer(200, { number: counter.next() }) }))
       })`,
     ...files,
@@ -66,7 +66,7 @@ t.test('the error behind a 500 is shown, in lines for people, unless the log is 
   const directory = await packageFolder(t, {
     'package.json': manifestOf({ id: 'broken', routes: ['GET /broken'] }),
     'index.js': `export default async (app) => {
-      app.get('/broken', { config: { access: 'public' } }, async () => { throw new Error('no luck') })
+      app.get('/broken', { config: { access: 'public' }, schema: { response: { 200: {} } } }, async () => { throw new Error('no luck') })
     }`,
   })
   const shown = stderrOf(t, directory)
@@ -75,6 +75,69 @@ t.test('the error behind a 500 is shown, in lines for people, unless the log is 
   t.match(shown, /GET \/broken/)
   t.notMatch(shown, /^\{/m)
   t.equal(stderrOf(t, directory, { config: { log: { level: 'silent' } } }), '')
+})
+
+t.test('a route without a response schema is refused, with its line', async (t) => {
+  const directory = await packageFolder(t, {
+    'package.json': manifestOf({ id: 'bare', routes: ['GET /bare'] }),
+    'index.js': `export default async (app) => {
+      app.get('/bare', { config: { access: 'public' } }, async () => ({}))
+    }`,
+  })
+  await t.rejects(createTestHost(t, { modules: [{ directory }] }), {
+    message: /GET \/bare has no response schema: add schema: .* \(index\.js:2\)/,
+  })
+})
+
+t.test('an undeclared status is a 500, and nothing of the answer is sent', async (t) => {
+  const directory = await packageFolder(t, {
+    'package.json': manifestOf({ id: 'leak', routes: ['GET /leak/:as'] }),
+    'index.js': `import { Type } from '@sinclair/typebox'
+    export default async (app) => {
+      const schema = {
+        params: Type.Object({ as: Type.String() }),
+        response: { 200: Type.Object({ shown: Type.String() }) },
+      }
+      const bodies = { object: { secret: 'x' }, text: 'secret', bytes: Buffer.from('secret') }
+      app.get('/leak/:as', { config: { access: 'public' }, schema }, async ({ params }, reply) => {
+        if (params.as === 'declared') return { shown: 'a', secret: 'x' }
+        return reply.code(202).header('x-kept', 'no').send(bodies[params.as])
+      })
+    }`,
+  })
+  const { guest } = await createTestHost(t, {
+    modules: [{ directory }],
+    config: { log: { level: 'silent' } },
+  })
+  t.equal((await guest().get('/leak/declared')).body, '{"shown":"a"}')
+  for (const as of ['object', 'text', 'bytes']) {
+    const response = await guest().get(`/leak/${as}`)
+    t.equal(response.statusCode, 500)
+    t.equal(response.json().code, 'internal-error')
+    t.notMatch(response.body, /secret/)
+  }
+})
+
+t.test('a forgotten yield* is shown with its place', async (t) => {
+  const directory = await packageFolder(t, {
+    'package.json': manifestOf({ id: 'broken', routes: ['GET /broken'], events: ['broken.read'] }),
+    'index.js': `import { answer, defineModule, many, sql } from '@mortise/module-sdk'
+    import { Type } from '@sinclair/typebox'
+    const { emit, plugin } = defineModule('broken', { events: { 'broken.read': Type.Object({}) } })
+    const forgotten = {
+      emit: () => emit('broken.read', { subject: 'a', data: {} }),
+    }
+    export default plugin(async (app) => {
+      app.get('/broken', { config: { access: 'public' }, schema: { response: { 200: {} } } }, (request) =>
+        request.transaction(function* () {
+          forgotten.emit()
+          return answer(200, { rows: yield* many(sql\`SELECT 1 AS one\`) })
+        }))
+    })`,
+  })
+  const shown = stderrOf(t, directory)
+  t.match(shown, /write yield\* before the step for the event "broken.read"/)
+  t.match(shown, /index\.js:5/)
 })
 
 t.test('on a Node that is too old it says which ones there are', async (t) => {

@@ -72,7 +72,7 @@ testOnEngines('a result that was not expected is the result', async (t, open) =>
   const vanished = new Error('vanished')
   function* raise(id: number): Transaction<number> {
     const query = sql`UPDATE item SET quantity = quantity + 1 WHERE id = ${id}`
-    const changes = yield { query, want: 'changes', expected: 1 }
+    const changes = (yield { query, want: 'changes', expected: 1 }) as number
     if (changes === 0) throw vanished
     return changes
   }

@@ -86,6 +86,42 @@ testOnEngines('a query may be composed, with lists as long as they come', async 
   }
 })
 
+testOnEngines('a step that is made and never run fails its transaction, and no other', async (t, open) => {
+  const storage = await open(SCHEMA)
+  const forgetful = function* () {
+    yield* run(insertItem(1, '1'))
+    run(insertItem(2, '2'))
+    yield* many(items)
+  }
+  const forgotten = {
+    name: 'TypeError',
+    message: /never ran it: write yield\* before the step: INSERT INTO item/,
+  }
+  const outcomes = await Promise.allSettled([
+    storage.transaction(forgetful),
+    storage.transaction(insert(3)),
+    storage.transaction(forgetful),
+    storage.transaction(function* () {
+      const later = run(insertItem(4, '4'))
+      yield* run(insertItem(5, '5'))
+      yield* later
+    }),
+  ])
+  t.match(
+    outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined)),
+    [forgotten, undefined, forgotten, undefined],
+  )
+  t.strictSame(await storage.many(items), [{ id: 3 }, { id: 4 }, { id: 5 }])
+  await t.rejects(
+    storage.snapshot(function* () {
+      many(items)
+      return yield* one(sql`SELECT count(*) AS n FROM item`)
+    }),
+    { message: /SELECT id FROM item/ },
+  )
+  await storage.transaction(() => run(insertItem(6, '6')))
+})
+
 testOnEngines('reads and snapshots do not write', async (t, open) => {
   const storage = await open(SCHEMA)
   const write = insertItem(1, 'a')

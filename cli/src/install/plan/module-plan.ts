@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModulePackage, Table } from '@mortise/host'
+import semver from 'semver'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Signed } from '../fetch/verify-signature.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
@@ -20,6 +21,8 @@ export interface Plan extends About, PlannedDependencies {
   readonly version: string
   /** The version that it replaces. */
   readonly replaces: string | null
+  /** The version that it replaces is newer. */
+  readonly isOlder: boolean
   /** The integrity of the package with the same version that it replaces: a folder that changed. */
   readonly replacesContent: string | null
   readonly routes: readonly string[]
@@ -40,6 +43,8 @@ export interface Plan extends About, PlannedDependencies {
   readonly requires: Readonly<Record<string, string>>
   readonly optional: Readonly<Record<string, string>>
   readonly peers: readonly Peer[]
+  /** The hosts that it connects to, by its manifest. */
+  readonly network: readonly string[]
   /** The registry's deprecation message; null if there is none, or no registry. */
   readonly deprecated: string | null
   readonly origin: string
@@ -75,6 +80,7 @@ export async function planOf(candidate: Planned, previous?: PreviousVersion): Pr
     package: name,
     version,
     replaces: previous?.version ?? null,
+    isOlder: previous !== undefined && semver.lt(version, previous.version),
     replacesContent:
       previous?.version === version && previous.integrity !== candidate.integrity ? previous.integrity : null,
     routes: manifest.routes,
@@ -92,6 +98,7 @@ export async function planOf(candidate: Planned, previous?: PreviousVersion): Pr
     requires: manifest.requires ?? {},
     optional: manifest.optional ?? {},
     peers: peersOf(candidate.json),
+    network: manifest.network ?? [],
     ...aboutPackage(candidate.json, existsSync(join(directory, 'binding.gyp'))),
     deprecated: candidate.deprecated ?? null,
     ...dependencyChanges(now, previous ? before : []),

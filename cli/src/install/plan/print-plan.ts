@@ -13,7 +13,8 @@ export function planText(plan: Plan): string {
   const contracts = (contracts: Readonly<Record<string, string>>) =>
     Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
   const { access, signed } = plan
-  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
+  const instead = `instead of ${plan.replaces}${plan.isOlder ? ', which is newer: its tables stay' : ''}`
+  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (${instead})`}`
   return listed(title, [
     [
       'content',
@@ -35,6 +36,7 @@ export function planText(plan: Plan): string {
     ['provides', contracts(plan.provides)],
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],
+    ['network', plan.network],
     ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (provided: ${lent ?? 'no'})`)],
     ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
     ['depends on', dependencyLines(plan, plan.replaces !== null)],

@@ -9,6 +9,22 @@ const word = (version: string, more: object = {}) =>
 
 const old = published({ name: 'old', version: '0.9.0', deprecated: 'use word', scripts: { install: 'x' } })
 
+t.test('the plan names the hosts that a module connects to, and says that a version is older', async (t) => {
+  const { root, run } = await testApplication(t)
+  const file = (version: string) =>
+    sampleTarball(join(root, `${version}.tgz`), {
+      version,
+      manifest: { network: ['api.stripe.com', 'localhost:25'] },
+    })
+  const first = await run('module-install', await file('1.1.0'))
+  t.match(first.stderr, /^hello 1\.1\.0$/m)
+  t.match(first.stderr, /^ {2}network +api\.stripe\.com\n +localhost:25$/m)
+  t.match(first.json.installed, [{ isOlder: false, network: ['api.stripe.com', 'localhost:25'] }])
+  const older = await run('module-install', await file('1.0.0'), '--dry-run')
+  t.match(older.stderr, /^hello 1\.0\.0 \(instead of 1\.1\.0, which is newer: its tables stay\)$/m)
+  t.match(older.json.installed, [{ isOlder: true }])
+})
+
 t.test(
   'the plan and module-info list all packages of a module, and the differences that an upgrade makes',
   async (t) => {

@@ -1,6 +1,8 @@
 // biome-ignore-all lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
 
-import type { Sql, Statement, Step, Transaction } from '@mortise/module-sdk'
+import type { Statement, Step, Transaction } from '@mortise/module-sdk'
+import { Sql } from '@mortise/module-sdk/sql'
+import { inHand } from '@mortise/module-sdk/transaction'
 import type { Engine } from './storage.ts'
 
 const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
@@ -26,46 +28,78 @@ export const kindOf = (value: unknown) =>
 /**
  * Runs a generator to its end. The error of a step is thrown into it, and it may continue; after an
  * error that `ends` everything it stays where it is.
+ * @throws {TypeError} for a step that was made and never run
  */
 export function drive<Step, Result>(
-  generator: Generator<Step, Result, any>,
+  begin: () => Generator<Step, Result, any>,
   take: (step: Step) => unknown,
   ends: (error: unknown) => boolean,
 ): Result {
-  let next = generator.next()
-  while (!next.done) {
-    let answer: unknown
-    try {
-      answer = take(next.value)
-    } catch (error) {
-      if (ends(error)) throw error
-      next = generator.throw(error)
-      continue
+  const outer = inHand.made
+  const made: unknown[] = []
+  inHand.made = made
+  try {
+    const generator = begin()
+    let next = generator.next()
+    while (!next.done) {
+      let answer: unknown
+      try {
+        answer = take(next.value)
+      } catch (error) {
+        if (ends(error)) throw error
+        next = generator.throw(error)
+        continue
+      }
+      next = generator.next(answer)
     }
-    next = generator.next(answer)
+    assertAllRan(made)
+    return next.value
+  } finally {
+    inHand.made = outer
   }
-  return next.value
 }
 
 /** The same for asynchronous steps. */
 export async function driveAsync<Step, Result>(
-  generator: Generator<Step, Result, any>,
+  begin: () => Generator<Step, Result, any>,
   take: (step: Step) => Promise<unknown>,
   ends: (error: unknown) => boolean,
 ): Promise<Result> {
-  let next = generator.next()
+  const made: unknown[] = []
+  /** Other transactions run between the steps of this one. */
+  const resume = <Value>(work: () => Value): Value => {
+    const outer = inHand.made
+    inHand.made = made
+    try {
+      return work()
+    } finally {
+      inHand.made = outer
+    }
+  }
+  const generator = resume(begin)
+  let next = resume(() => generator.next())
   while (!next.done) {
     let answer: unknown
     try {
       answer = await take(next.value)
     } catch (error) {
       if (ends(error)) throw error
-      next = generator.throw(error)
+      next = resume(() => generator.throw(error))
       continue
     }
-    next = generator.next(answer)
+    next = resume(() => generator.next(answer))
   }
+  assertAllRan(made)
   return next.value
+}
+
+function assertAllRan(made: readonly unknown[]): void {
+  if (made.length === 0) return
+  const [about] = made
+  const what = about instanceof Sql ? `: ${about.strings.join('?').trim()}` : ` for the event "${about}"`
+  throw new TypeError(`a transaction made a step and never ran it: write yield* before the step${what}`, {
+    cause: inHand.places?.get(about),
+  })
 }
 
 /**

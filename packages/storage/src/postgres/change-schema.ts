@@ -57,7 +57,7 @@ export async function changeSchema<Result>(
 /** Runs steps in the open transaction; without one each step commits by itself. */
 export const runSteps = <Result>(query: Query, steps: SchemaSteps<Result>): Promise<Result> =>
   driveAsync(
-    steps,
+    () => steps,
     (step) => take(query, step),
     (error) => error instanceof DatabaseError && (error.kind === 'busy' || error.kind === 'unavailable'),
   )

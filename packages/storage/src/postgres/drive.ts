@@ -50,7 +50,7 @@ export async function drive<Result>(
   const ends = (error: unknown) => error instanceof RetriableError || error instanceof NeedsWaiting
   let result: Result
   try {
-    result = await driveAsync(generatorOf(steps), take, ends)
+    result = await driveAsync(() => generatorOf(steps), take, ends)
   } catch (error) {
     if (!ends(error)) await session.flush()
     throw error

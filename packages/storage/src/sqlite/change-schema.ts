@@ -35,7 +35,7 @@ export function changeSchema<Result>(connection: Connection, steps: () => Schema
 /** Runs steps in the connection's open transaction; without one each step commits by itself. */
 export function runSteps<Result>(connection: Connection, steps: SchemaSteps<Result>): Result {
   return drive(
-    steps,
+    () => steps,
     (step) => take(connection, step),
     (error) => error instanceof BrokenStorageError || isShortage(error),
   )

@@ -216,7 +216,7 @@ export const driveOn = <Result>(
   read: (step: Step) => Statement = asStatement,
 ): Result =>
   drive(
-    generatorOf(steps),
+    () => generatorOf(steps),
     (step) => connection.execute(read(step)),
     (error) => error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction,
   )

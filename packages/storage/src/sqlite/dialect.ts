@@ -43,7 +43,7 @@ export const dialect: Dialect = {
       try {
         database.pragma('foreign_keys = OFF')
         drive(
-          work(),
+          work,
           (step) => database.exec(step as string),
           () => false,
         )

@@ -128,7 +128,7 @@ export class Reads {
     thread.tell('begin')
     try {
       return await driveAsync(
-        generatorOf(steps),
+        () => generatorOf(steps),
         (step) => {
           const { query } = this.#steps.read(step)
           this.#connection.prepare(query)

@@ -19,7 +19,7 @@ export function tablesOnEmptyDatabase(set: MigrationSet, files: readonly Migrati
     database.pragma(`max_page_count = ${PAGES}`)
     database.pragma('foreign_keys = OFF')
     drive(
-      runAll(set, files),
+      () => runAll(set, files),
       (text) => database.exec(text as string),
       () => false,
     )

@@ -1,4 +1,4 @@
-import type { ModulePackage } from '@mortise/host'
+import { hostPaths, type ModulePackage, ownedPath } from '@mortise/host'
 import { conflict, type Failure } from '../../../failures/index.ts'
 
 /** Rejects what modules that serve together must not share. */
@@ -10,18 +10,13 @@ export function checkConflicts(fresh: readonly ModulePackage[], all: readonly Mo
   }
 }
 
-/** Paths of the host, for all methods: the path itself and everything below it. */
-const hostPaths = ['/', '/docs', '/guest', '/health', '/idempotency', '/metrics', '/openapi.json']
-
 function checkRoute(module: ModulePackage, route: string, all: readonly ModulePackage[]): void {
-  const path = route.slice(route.indexOf(' ') + 1)
-  const reserved = hostPaths.find((own) => path === own || (own !== '/' && path.startsWith(`${own}/`)))
-  if (reserved !== undefined) throw conflictOf(module, `its route ${route} belongs to the host`)
+  const path = ownedPath(route)
+  if (hostPaths.includes(path)) throw conflictOf(module, `its route ${route} belongs to the host`)
   for (const other of all) {
     if (other.manifest.id === module.manifest.id) continue
-    const same = other.manifest.routes.find((theirs) => shapeOf(theirs) === shapeOf(route))
-    if (same !== undefined) {
-      throw conflictOf(module, `its route ${route} conflicts with ${same} of ${other.manifest.id}`)
+    if (other.manifest.routes.some((theirs) => ownedPath(theirs) === path)) {
+      throw conflictOf(module, `its route ${route} lies below ${path}, which belongs to ${other.manifest.id}`)
     }
   }
 }

@@ -101,6 +101,7 @@ function watchContext(context: ModuleContext, watched: WatchedModule, onStep: On
     database: watchStorage(context.database as Storage, () => onStep),
     contracts: {
       get: contracts.get.bind(contracts),
+      required: contracts.required.bind(contracts),
       provide(name: string, version: string, implementation: unknown) {
         contracts.provide(name as never, version, implementation as never)
         watched.provided.add(name)
