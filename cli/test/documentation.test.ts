@@ -87,8 +87,7 @@ t.test('links to headings are valid', async (t) => {
 })
 
 t.test('the pages name only existing commands and options', async (t) => {
-  // The tutorial names the last one, which is built beside it.
-  const names = new Set([...commands.map(({ name }) => name), 'help', 'dev'])
+  const names = new Set([...commands.map(({ name }) => name), 'help'])
   const common = ['--dir', '--json', '--verbose', '--help', '--version']
   for (const [page, text] of await pages()) {
     const code = Array.from(

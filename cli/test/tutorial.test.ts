@@ -12,7 +12,6 @@ import { door, type Running, startApp } from './run-process.ts'
 // every edit is made.
 
 const docs = new URL('../../docs/', import.meta.url)
-const has = (name: string) => commands.some((command) => command.name === name)
 
 type Step =
   | { readonly lines: readonly string[] }
@@ -80,7 +79,7 @@ async function author(t: Test) {
     'npm create mortise@latest shop': async () => await shell('app init shop'),
     // The folder is below the checkout, whose dependencies npm would install.
     'npm install': async () => {},
-    'npx app dev': async () => await (has('dev') ? serve('dev', here) : installFrom(here)),
+    'npx app dev': async () => await serve('dev', here),
     'npm start': async () => await serve('start', '--dir', here),
     'npm publish --access public': async () =>
       await shell('npm publish --access public --dry-run --ignore-scripts'),
@@ -88,12 +87,6 @@ async function author(t: Test) {
     'app start --dir ../shop': async () => await serve('start', '--dir', resolve(here, '../shop')),
     // Its own tests check the example.
     'app module-check': async () => {},
-  }
-  /** Until this host has `app dev`. */
-  async function installFrom(folder: string): Promise<void> {
-    const application = join(home, 'dev')
-    await shell(`app init ${application} && app module-install ${folder} --dir ${application}`)
-    await serve('start', '--dir', application)
   }
   async function shell(line: string): Promise<void> {
     const child = spawn('sh', ['-ec', line], { cwd: here, env })
