@@ -13,7 +13,7 @@ export interface Entry {
 
 /** A gzipped tarball, byte by byte: it may hold what no honest program packs. */
 export function tarball(entries: readonly Entry[]): Buffer {
-  return gzipSync(Buffer.concat([...entries.map(entryBlocks), Buffer.alloc(1024)]), { level: 1 })
+  return gzipSync(Buffer.concat([...entries.map(entryBlocks), Buffer.alloc(1024)]))
 }
 
 /** A pax header that says something else of the entry after it: `path`, `size`, `linkpath`. */

@@ -5,7 +5,6 @@ import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { commands } from '../src/commands/index.ts'
 import { door, type Running, startApp } from './run-process.ts'
 
 // What an author does by docs/tutorial.md and docs/writing-a-module.md, whose home is a folder: every line is run,
@@ -85,8 +84,9 @@ async function author(t: Test) {
       await shell('npm publish --access public --dry-run --ignore-scripts'),
     'npx app module-install @acme/wishlist': async () => {},
     'app start --dir ../shop': async () => await serve('start', '--dir', resolve(here, '../shop')),
-    // Its own tests check the example.
+    // Their own tests run them.
     'app module-check': async () => {},
+    'app dev': async () => {},
   }
   async function shell(line: string): Promise<void> {
     const child = spawn('sh', ['-ec', line], { cwd: here, env })

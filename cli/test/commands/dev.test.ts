@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { runApp } from '../run-app.ts'
@@ -207,7 +207,9 @@ export default defineModule('memo').plugin(async (app, { contracts }) => {
 })
 
 t.test('a module without its TypeScript is refused at once', async (t) => {
-  const outside = await mkdtemp(join(tmpdir(), 'dev-'))
+  // The folder of a run has the checkout's packages, and TypeScript with them.
+  const inRun = existsSync(join(tmpdir(), 'node_modules'))
+  const outside = await mkdtemp(join(inRun ? dirname(tmpdir()) : tmpdir(), 'dev-'))
   t.teardown(() => rm(outside, { recursive: true }))
   await sampleFolder(outside, { files: { 'tsconfig.json': '{}' } })
   const { json } = await runApp('dev', outside, '--json')

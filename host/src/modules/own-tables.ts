@@ -45,9 +45,9 @@ export function withOwnTables(database: Database, module: string, owners: TableO
       return refusal ? Promise.reject(refusal) : read(query)
     }
   return {
-    many: checked((query) => database.many(query)) as Database['many'],
-    maybeOne: checked((query) => database.maybeOne(query)) as Database['maybeOne'],
-    one: checked((query) => database.one(query)) as Database['one'],
+    many: checked(database.many.bind(database)) as Database['many'],
+    maybeOne: checked(database.maybeOne.bind(database)) as Database['maybeOne'],
+    one: checked(database.one.bind(database)) as Database['one'],
     snapshot: (steps) => database.snapshot(steps),
     transaction: (steps) => database.transaction(steps),
   }

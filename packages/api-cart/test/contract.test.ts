@@ -6,12 +6,14 @@ import { createTestHost } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import type { CartContract } from '../src/contract.ts'
 import cart from '../src/index.ts'
+import { CartItem } from '../src/schemas.ts'
 import { testOnEngines } from './cart-host.ts'
 
 const manifest = { id: 'wishlist', host: '*', routes: ['POST /move'], requires: { cart: '^1.1' } }
+const Moved = Type.Object({ added: Type.Boolean(), item: CartItem })
 const wishlist = defineModule('wishlist').plugin(async (app, { contracts }) => {
   const body = Type.Object({ product: Type.String(), quantity: Type.Integer() })
-  app.post('/move', { config: { access: 'caller' }, schema: { body } }, (request) =>
+  app.post('/move', { config: { access: 'caller' }, schema: { body, response: { 200: Moved } } }, (request) =>
     request.transaction(() => (contracts.get('cart') as CartContract).add(request.caller, request.body)),
   )
 })

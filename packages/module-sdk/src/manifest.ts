@@ -69,7 +69,7 @@ export const Manifest = Type.Object(
     network: Type.Optional(
       Type.Array(Type.String({ pattern: '^[a-z0-9*.-]+(:\\d+)?$', examples: ['api.stripe.com'] }), {
         uniqueItems: true,
-        description: 'the hosts that it connects to, told in the plan',
+        description: 'the hosts that it connects to; the plan shows them',
       }),
     ),
     listensTo: Type.Optional(
