@@ -36,7 +36,7 @@ t.test('a table of another module is found, and nothing else', (t) => {
 
 t.test('a read of such a table is refused, each time', async (t) => {
   const database = withOwnTables(
-    { many: async () => [], maybeOne: async () => 1 } as never as Database,
+    { many: async () => [], maybeOne: async () => 1, one: async () => 1 } as never as Database,
     'note',
     owners,
   )
