@@ -55,6 +55,17 @@ t.test('a lost database is not replaced by a new one', async (t) => {
   t.equal((await get(await runningHost(t, directory), '/health/ready')).status, 200)
 })
 
+t.test('a database file that SQLite cannot read is named by commands that only switch', async (t) => {
+  const { directory, run } = await served(t)
+  t.match(await run('module-install', 'api-cart'), { exitCode: 0 })
+  const file = join(directory, 'data', 'app.db')
+  await writeFile(file, 'nonsense'.repeat(1000))
+  for (const command of ['module-disable', 'module-remove']) {
+    const { exitCode, json } = await run(command, 'api-cart')
+    t.match({ exitCode, ...json.error }, { exitCode: 2, code: 'file-unreadable', message: file }, command)
+  }
+})
+
 t.test('an emptied database file counts as lost', async (t) => {
   const application = await served(t)
   await writeFile(join(application.directory, 'data', 'app.db'), '')

@@ -5,7 +5,10 @@ import { Connection, driveOn } from './connection.ts'
 import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
-/** Reads a SQLite file as of one moment; others may have it open. */
+/**
+ * Reads a SQLite file as of one moment; others may have it open.
+ * @throws {Error} with its `path`
+ */
 export function readDatabaseFile<Result>(
   file: string,
   steps: (ledger: readonly LedgerEntry[]) => Transaction<Result>,
@@ -14,6 +17,8 @@ export function readDatabaseFile<Result>(
   try {
     const connection = new Connection(database)
     return snapshotOn(connection, () => steps(readLedger(connection)))
+  } catch (error) {
+    throw Object.assign(error as Error, { path: file })
   } finally {
     database.close()
   }
