@@ -25,9 +25,12 @@ export class HeartbeatMonitor {
     source.on('error', () => {})
   }
 
-  /** Seconds for which its event loop seems blocked. */
+  /**
+   * Whole seconds for which its event loop seems blocked. The first tick after a sign may come at
+   * once: without it, a sign that is a little late would count as two seconds of silence.
+   */
   get silentFor(): number {
-    return this.#isKnown ? this.#sinceTurn : 0
+    return this.#isKnown ? Math.max(0, this.#sinceTurn - 1) : 0
   }
 
   /** Called once per second. Returns the reason to replace the worker, if any. */
