@@ -10,6 +10,7 @@ import { http } from '../config/node-http.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import {
   assertCompared,
+  assertTagged,
   assertUnchanged,
   entityTag,
   isCompared,
@@ -209,11 +210,13 @@ function assertDeclared({ routeOptions: { method, url, schema } }: FastifyReply,
   )
 }
 
-/** An `onSend` hook for the routes of modules: see `assertDeclared`. */
-export const sendDeclared: onSendHookHandler = (_request, reply, payload, done) => {
+/** An `onSend` hook for the routes of modules: see `assertDeclared` and `assertTagged`. */
+export const sendDeclared: onSendHookHandler = (request, reply, payload, done) => {
   // Every route may respond with a problem. A 304 repeats the declared 200.
   if (reply.statusCode !== 304 && reply.getHeader('content-type') !== 'application/problem+json')
     assertDeclared(reply, reply.statusCode)
+  // `conditionalRequests` sees no body that is sent as it is, such as a stream.
+  if (reply.statusCode === 200 && isRead(request.method)) assertTagged(request, reply)
   done(null, payload)
 }
 

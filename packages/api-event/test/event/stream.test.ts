@@ -299,3 +299,13 @@ test('a new caller gets no stream, and HEAD has the status of GET', async (t) =>
   t.match(list, { statusCode: 200, body: '', headers: { 'content-type': /^application\/json/ } })
   t.equal(list.headers.etag, undefined)
 })
+
+test('a stream has no ETag: with If-Match it is 412, as any read', async (t) => {
+  const ann = (await eventHost(t)).user('ann')
+  const accept = 'text/event-stream'
+  for (const method of ['GET', 'HEAD']) {
+    const refused = await ann.request(method, '/event', undefined, { accept, 'if-match': '"x"' })
+    t.match(refused, { statusCode: 412, headers: { 'content-type': 'application/problem+json' } })
+  }
+  t.equal((await ann.request('HEAD', '/event', undefined, { accept, 'if-match': '*' })).statusCode, 200)
+})
