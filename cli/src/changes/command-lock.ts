@@ -40,7 +40,9 @@ export async function withCommandLock<Result>(
   // lock is held.
   const forget = () => rmSync(owner, { force: true })
   try {
-    await writeFile(owner, `app ${command} (process ${process.pid})`)
+    await writeFile(owner, `app ${command} (process ${process.pid})`).catch((error: Error) => {
+      throw Object.assign(error, { path: owner })
+    })
     return await whileInterruptible(directory, forget, work)
   } finally {
     forget()

@@ -1,7 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hostVersion } from '@mortise/host'
+import { hostVersion, writeNewDurably } from '@mortise/host'
 import { notEmpty, wrongModuleName } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
@@ -56,7 +56,7 @@ async function write(template: string, folder: string, name: string, id: string)
       const to = named(renamed[path] ?? path, name, id)
       const file = join(folder, to)
       await mkdir(dirname(file), { recursive: true })
-      await writeFile(file, named(await readFile(join(template, path), 'utf8'), name, id), { flag: 'wx' })
+      await writeNewDurably(file, named(await readFile(join(template, path), 'utf8'), name, id))
       return to
     }),
   )

@@ -1,4 +1,4 @@
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import {
   databaseNotOpened,
@@ -65,10 +65,15 @@ function whyNotOpened(file: string): string {
   }
 }
 
-/** If SQLite cannot create the files beside the database, it reports only a disk failure. */
+/**
+ * If SQLite cannot create the files beside the database, it reports only a disk failure. The folder
+ * of a temporary file is gone by now.
+ */
 function isFull(code: string, file: string): boolean {
   try {
-    return code === 'SQLITE_IOERR' && statfsSync(dirname(file)).bavail === 0
+    let folder = dirname(file)
+    while (!existsSync(folder)) folder = dirname(folder)
+    return code === 'SQLITE_IOERR' && statfsSync(folder).bavail === 0
   } catch {
     return false
   }

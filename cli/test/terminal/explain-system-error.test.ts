@@ -1,8 +1,9 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { skip, smallVolume } from '../../../packages/storage/test/small-volume.ts'
 import { asFailure } from '../../src/terminal/explain.ts'
-import { testApplication } from '../run-app.ts'
+import { runApp, testApplication } from '../run-app.ts'
 
 const failed = (code: string, path = '/srv/shop/.app/journal.json') =>
   asFailure(new Error('it failed', { cause: Object.assign(new Error(`${code}: raw words`), { code, path }) }))
@@ -77,6 +78,26 @@ for (const folder of ['.app', '.app/store', '.app/generations', '.app/audit']) {
     t.match(await run('doctor'), { exitCode: 1, json: { findings: [{ id: 'folder-unusable', message }] } })
   })
 }
+
+t.test('on a full disk every command says so, and names the file', { skip }, async (t) => {
+  const { directory } = await testApplication(t)
+  const volume = smallVolume(t, 8)
+  const full = join(volume.folder, 'shop')
+  await cp(directory, full, { recursive: true })
+  volume.fill()
+  for (const call of [
+    ['module-disable', 'x'],
+    ['module-install', 'api-cart'],
+    ['config', 'set', 'name', 'Shop'],
+    ['backup', join(volume.folder, 'x.tgz')],
+    ['module-new', '--dir', volume.folder, 'review'],
+  ]) {
+    const { exitCode, json } = await runApp('--dir', full, ...call, '--json')
+    t.match({ exitCode, code: json.error.code }, { exitCode: 1, code: 'disk-full' }, call.join(' '))
+    t.match(json.error.message, volume.folder)
+  }
+  t.equal(failed('SQLITE_IOERR_SHMSIZE', join(full, 'removed', 'data.db')).code, 'disk-full')
+})
 
 for (const text of ['', '{', 'nonsense', '{}', 'null', '[]']) {
   t.test(`a journal that is ${text || 'empty'} is named, and doctor --fix renames it`, async (t) => {
