@@ -1,7 +1,6 @@
-import { DAY, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
+import { DAY, databaseTime, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
 import { Backlog } from './backlog.ts'
-import { type Clock, databaseClock } from './clock.ts'
 import { Deliverer } from './deliverer.ts'
 import { deleteOldDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
@@ -18,7 +17,7 @@ const FILL_INTERVAL = 60_000
 const FORGOTTEN_AT_ONCE = 50
 
 export interface WebhookOptions {
-  readonly clock?: Clock
+  readonly clock?: typeof databaseTime
   readonly resolve?: DestinationOptions['resolve']
   /** The interval of the search for due deliveries, in milliseconds. */
   readonly lookEvery?: number
@@ -29,7 +28,7 @@ export interface WebhookOptions {
 export function webhooks(
   app: ModuleInstance,
   context: ModuleContext<Settings>,
-  { clock = databaseClock, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
+  { clock = databaseTime, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
 ): void {
   const { database, events, eventTypes, settings, audit, log } = context
   const destinations = new Destinations({
@@ -42,9 +41,9 @@ export function webhooks(
   context.on('*', (event) => fanOut(event, mostPending, clock))
 
   const backlog = new Backlog({ database, events, clock, mostPending })
-  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock })
+  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock, lookEvery })
   const timers = [
-    setInterval(() => deliverer.deliverDue(), lookEvery),
+    setTimeout(() => deliverer.deliverDue(), lookEvery),
     setInterval(() => {
       backlog.fillAll().catch((error) => log.debug(error, 'cannot look for webhooks that are behind'))
     }, FILL_INTERVAL),
