@@ -13,8 +13,8 @@ interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
 export class Background {
   readonly #parts: Parts
   readonly #handlers = new Map<string, Map<string, React>>()
+  readonly #reacting: EventHandlerLoop[] = []
   readonly #works = new Map<string, WorkLoop>()
-  readonly #loops: (EventHandlerLoop | WorkLoop)[] = []
   #isNew = true
 
   constructor(parts: Parts) {
@@ -31,7 +31,7 @@ export class Background {
     }
     const handlers = this.#handlers.get(id) ?? new Map<string, React>()
     if (handlers.has(type)) throw new ModuleError(id, `it has two handlers for "${type}"`)
-    if (handlers.size === 0) this.#loops.push(new EventHandlerLoop({ ...this.#partsFor(id), handlers }))
+    if (handlers.size === 0) this.#reacting.push(new EventHandlerLoop({ ...this.#partsFor(id), handlers }))
     this.#handlers.set(id, handlers.set(type, react))
   }
 
@@ -54,12 +54,15 @@ export class Background {
     }
     const loop = new WorkLoop({ ...this.#partsFor(module), name, options, perform })
     this.#works.set(key, loop)
-    this.#loops.push(loop)
     return loop.handle
   }
 
   #partsFor(module: string) {
     return { ...this.#parts, module, log: this.#parts.log.child({ module }) }
+  }
+
+  get #loops() {
+    return [...this.#reacting, ...this.#works.values()]
   }
 
   /** Call it when the generation serves. Resolves when no later event can be missed. */
@@ -69,7 +72,7 @@ export class Background {
     await Promise.all(this.#loops.map((loop) => loop.begin()))
   }
 
-  /** Resolves when all events and due jobs are done or wait for a retry, with the events that they emit. */
+  /** Resolves when all events and due jobs are done, or wait for a retry. */
   async idle(): Promise<void> {
     const { storage, events } = this.#parts
     const newest = async () => {
@@ -78,7 +81,9 @@ export class Background {
     }
     for (let last = -1; last !== (await newest()); ) {
       last = await events.last()
-      await Promise.all(this.#loops.map((loop) => loop.idle()))
+      // In this order: an event handler may add jobs.
+      await Promise.all(this.#reacting.map((loop) => loop.idle()))
+      await Promise.all(Array.from(this.#works.values(), (loop) => loop.idle()))
     }
   }
 

@@ -33,6 +33,8 @@ const PER_WEBHOOK = 4
 const PER_OWNER = 16
 /** The term of a lease, in milliseconds. */
 const LEASE = 60_000
+/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
+const FILL_INTERVAL = 60_000
 /**
  * The characters to keep of the response to a successful delivery. Few, because there may be very
  * many.
@@ -66,6 +68,7 @@ export class Deliverer {
   readonly #loop: Loop
   readonly #clock = new ClockWatch()
   #isFirst = true
+  #filledAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DelivererOptions) {
     this.#options = options
@@ -88,6 +91,10 @@ export class Deliverer {
   /** The end of an attempt begins the next step: it may have made another delivery due. */
   async #step(): Promise<Rest> {
     const leasedAt = performance.now()
+    if (leasedAt - this.#filledAt >= FILL_INTERVAL) {
+      this.#filledAt = leasedAt
+      this.#loop.start(() => this.#options.backlog.fillAll())
+    }
     for (const delivery of await this.#lease(AT_ONCE - this.#loop.tasks)) {
       const { webhook, id } = delivery
       this.#loop.start((stops) => this.#deliver(delivery, leasedAt, stops), { webhook, event: id })

@@ -11,8 +11,6 @@ import { webhookRoutes } from './routes.ts'
 
 /** The most pending deliveries of a webhook. */
 const MOST_PENDING = 1_000
-/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
-const FILL_INTERVAL = 60_000
 /** The most rows to delete in one transaction. */
 const FORGOTTEN_AT_ONCE = 50
 
@@ -42,16 +40,10 @@ export function webhooks(
 
   const backlog = new Backlog({ database, events, clock, mostPending })
   const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock, lookEvery })
-  const timers = [
-    setTimeout(() => deliverer.deliverDue(), lookEvery),
-    setInterval(() => {
-      backlog.fillAll().catch((error) => log.debug(error, 'cannot look for webhooks that are behind'))
-    }, FILL_INTERVAL),
-  ]
-  for (const timer of timers) timer.unref()
+  const timer = setTimeout(() => deliverer.deliverDue(), lookEvery).unref()
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {
-    for (const timer of timers) clearInterval(timer)
+    clearTimeout(timer)
     await deliverer.close()
   })
 
