@@ -21,8 +21,8 @@ export class ClockWatch {
   #ahead = Number.POSITIVE_INFINITY
 
   /**
-   * Calls `correct` if the clock went back since the last call. The first call does so too, since it
-   * has no earlier time to compare with. If `correct` fails, the next call repeats it.
+   * Calls `correct` if the clock went back since the last call, and on the first call, which has no
+   * earlier time to compare with. If `correct` fails, the next call repeats it.
    * @param now the time by this clock, in epoch milliseconds
    * @returns whether `correct` was called
    */

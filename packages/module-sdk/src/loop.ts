@@ -22,7 +22,7 @@ export interface LoopOptions {
 
 /**
  * Runs one step after the other in the background, and beside them the tasks that they start, until
- * it is stopped.
+ * it is stopped. It is for a module with its own queue: others need only `context.work`.
  */
 export class Loop {
   readonly #options: LoopOptions

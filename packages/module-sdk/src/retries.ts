@@ -2,8 +2,8 @@
 export const SPREAD = 0.2
 
 /**
- * The pause before the next attempt, up to a fifth longer at random, so that what failed together is
- * not tried together again.
+ * The pause before the next attempt, up to a fifth longer at random, so that what failed together
+ * is not tried together again.
  * @param pauses one after each failed attempt but the last
  * @param attempts the failed attempts so far
  * @returns milliseconds; undefined after the last attempt
