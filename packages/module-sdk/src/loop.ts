@@ -77,7 +77,7 @@ export class Loop {
   /** Logs a problem, once until a step succeeds. */
   report(error: unknown, about: object = {}): void {
     const level = this.#isInTrouble || isLoggedElsewhere(error) ? 'debug' : 'warn'
-    this.#isInTrouble = true
+    this.#isInTrouble ||= level === 'warn'
     this.#options.log[level]({ err: error, ...about }, `${this.#options.trouble}; the host tries again`)
   }
 

@@ -67,7 +67,7 @@ test('trouble is logged once until a step succeeds, and what others log is not a
     ['warn', text, { error: 'one' }],
     ['debug', text, { error: 'two' }],
     ['debug', text, { error: 'three' }],
-    ['debug', text, { error: 'four' }],
+    ['warn', text, { error: 'four' }],
     ['warn', text, { error: 'five', job: 'job_a' }],
   ])
 })
