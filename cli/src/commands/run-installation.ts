@@ -81,9 +81,10 @@ function describe(
     ...unchanged
       .filter((id) => !restored.includes(id))
       .map((id) => `Nothing to do: ${id} is already installed.`),
-    ...installed.map(({ id, version, replaces }) =>
-      replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
-    ),
+    ...installed.map(({ id, version, replaces, isOlder }) => {
+      const instead = replaces === null ? '' : ` instead of ${replaces}`
+      return `${done} ${id} ${version}${instead}${isOlder ? ', which is newer' : ''}`
+    }),
   ]
   if (disabled.length > 0) lines.push(`Still disabled. Next: app module-enable ${disabled.join(' ')}`)
   else if (switched?.live && host && installed.length === 0)

@@ -1,12 +1,5 @@
 import { defineFailure } from './define-failure.ts'
 
-export const installNotConfirmed = defineFailure(
-  'refused',
-  'declined',
-  'Nothing was installed: you did not confirm it.',
-  'Enter y, or add --yes.',
-)
-
 export const breaking = defineFailure(
   'refused',
   'breaking',
@@ -23,6 +16,7 @@ export const moduleNotInstalled = defineFailure(
 
 export const notInstalled = defineFailure('notFound', 'not-installed', '{name} is not installed.', {
   installed: 'These are installed: {installed}.',
+  path: 'module-upgrade takes the names of installed modules. To install another version from there: app module-install {name}',
   nothing: 'Nothing is installed.',
 })
 

@@ -1,7 +1,7 @@
 import { readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
-import { confirmDataLoss } from '../../terminal/confirm-data-loss.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import type { Planned } from '../plan/plan.ts'
 import { confirmSources } from './confirm-sources.ts'
 
@@ -17,9 +17,9 @@ export async function consent(planned: Planned): Promise<void> {
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), terminal, yes)
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
-  else if (rollback && rollback.migrations.length > 0) await confirmDataLoss(terminal, yes, 'Undo that?')
+  else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
   if (purge.drops.length > 0) {
     terminal.note(`Drops ${purgeText(purge)}. The command archives them first.`)
-    await confirmDataLoss(terminal, yes, 'Drop that?')
+    await confirm(terminal, yes, 'Drop that?')
   }
 }
