@@ -9,11 +9,8 @@ import type { Call } from '../terminal/command.ts'
 
 export const installationOptions = [
   ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
-  [
-    '--fail-on-breaking',
-    'refuse breaking changes (exit code 4), without a terminal too; a dry run finds only those visible in files',
-  ],
-  ['--dry-run', 'print the plan and change nothing'],
+  ['--fail-on-breaking', 'refuse breaking changes (exit code 4), without a terminal too'],
+  ['--dry-run', 'print the plan, check and probe as the installation does, and change nothing'],
   ['--offline', "use no network: only folders, files, bundles, folders of tarballs and npm's cache"],
   settleOption,
 ] as const

@@ -74,7 +74,10 @@ t.test('upgrade reads a folder again', async (t) => {
   })
   for (const path of [folder, './mine', 'files/mine.tgz', 'mine.tgz']) {
     const hint = new RegExp(`from there: app module-install ${path}$`)
-    t.match(await run('module-upgrade', path), { exitCode: 3, json: { error: { code: 'not-installed', hint } } })
+    t.match(await run('module-upgrade', path), {
+      exitCode: 3,
+      json: { error: { code: 'not-installed', hint } },
+    })
   }
 })
 

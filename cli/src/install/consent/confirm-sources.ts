@@ -24,7 +24,7 @@ export async function confirmSources(
   if (strangers.length === 0) return
   const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
-  await confirm(terminal, yes, `${names} is a new source. Install from it?`)
+  await confirm(terminal, yes, `${names} is a new source. Trust it?`)
 }
 
 /** A registry package has one source for all versions. A file or folder is a source of its own. */

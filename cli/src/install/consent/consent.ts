@@ -8,7 +8,7 @@ import { confirmSources } from './confirm-sources.ts'
 /** @throws {Failure} if the answer is not yes */
 export async function consent(planned: Planned): Promise<void> {
   const { input, previous, fromOutside, arriving, restored, rollback, purge } = planned
-  const { directory, terminal, yes = false } = input
+  const { directory, terminal, dryRun, yes = false } = input
   // A restored package was installed here before, or came with `git pull` into a fresh clone.
   const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
@@ -16,6 +16,7 @@ export async function consent(planned: Planned): Promise<void> {
   await confirmSources(again, known, terminal, yes)
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), terminal, yes)
+  if (dryRun) return
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
   else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
   if (purge.drops.length > 0) {
