@@ -38,7 +38,7 @@ export const invalidSettings = defineFailure(
   'refused',
   'invalid-settings',
   'The module {id} is refused: {reason}.',
-  'Correct the settings in app.config.json first.',
+  'Nothing was changed. Set it first, also if the module is not installed yet: app config set {id}.<setting> <value>. To remove one: app config unset {id}.<setting>',
 )
 
 export const contractConflict = defineFailure(
