@@ -50,8 +50,8 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} has no settings.`)
 }
 
-const waiting = ({ inForce }: SettingState) =>
-  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} until it is restarted`
+const waiting = ({ inForce, option }: SettingState) =>
+  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} ${option ? `by ${option}` : 'until it is restarted'}`
 
 function line(state: SettingState): string {
   const { key, value, source, default: standard, inForce } = state

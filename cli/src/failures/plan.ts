@@ -16,7 +16,7 @@ export const moduleNotInstalled = defineFailure(
 
 export const notInstalled = defineFailure('notFound', 'not-installed', '{name} is not installed.', {
   installed: 'These are installed: {installed}.',
-  path: 'module-upgrade takes the names of installed modules. To install another version from there: app module-install {name}',
+  path: 'Name an installed module. To install another version from there: app module-install {name}',
   nothing: 'Nothing is installed.',
 })
 

@@ -277,12 +277,14 @@ t.test(
     const finding = async () =>
       (await run('doctor')).json.findings.find(({ id }: { id: string }) => id === 'settings-pending')
     t.equal(await finding(), undefined)
-    t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, inForce: 3000 } })
-    t.match(await run('config', 'get', 'server.port'), {
-      json: { value: 8080, inForce: 3000 },
-      stderr: /uses 3000 until it is restarted/,
+    t.match(await run('config', 'set', 'log.slowMs', '1500'), { json: { value: 1500, inForce: 1000 } })
+    t.match(await run('config', 'get', 'log.slowMs'), {
+      json: { value: 1500, inForce: 1000 },
+      stderr: /uses 1000 until it is restarted/,
     })
-    t.match(await finding(), { severity: 'warning', message: /server\.port \(3000, next 8080\)/ })
+    t.match(await finding(), { severity: 'warning', message: /log\.slowMs \(1000, next 1500\)/ })
+    await run('config', 'set', 'publicUrl', 'https://shop.example')
+    t.match(await finding(), { message: /publicUrl \(no value, next "https:\/\/shop\.example"\)/ })
     await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
     for (const argv of [['config', 'get', 'database'], ['doctor']]) {
       t.notMatch((await run(...argv)).stdout, /hidden/)
@@ -291,9 +293,36 @@ t.test(
     await running.close()
     await runningHost(t, directory)
     t.equal(await finding(), undefined)
-    t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+    t.notOk('inForce' in (await run('config', 'get', 'log.slowMs')).json)
   },
 )
+
+t.test('the value of a running host is its own default, or that of an option of its start', async (t) => {
+  const { directory, run } = await withNote(t)
+  const running = await runningHost(t, directory)
+  const port = Number(new URL(running.url).port)
+  const standard = process.stdout.isTTY || process.stderr.isTTY ? 0 : 5
+  t.match(await run('config', 'set', 'server.drainSeconds', '7'), { json: { value: 7, inForce: standard } })
+  await run('config', 'set', 'storage.minFreeBytes', '1')
+  t.match((await run('config', 'get', 'storage.minFreeBytes')).json, { inForce: Number })
+  const { message } = (await run('doctor')).json.findings[0]
+  t.match(message, /storage\.minFreeBytes \(\d+, next 1\), server\.drainSeconds \(\d, next 7\)\.$/)
+  await run('config', 'set', 'server.drainSeconds', String(standard))
+  t.notOk('inForce' in (await run('config', 'get', 'server.drainSeconds')).json, 'it has the same effect')
+  await run('config', 'unset', 'storage.minFreeBytes')
+
+  const byOption = { inForce: port, option: '--port' }
+  t.match(await run('config', 'get', 'server.port'), {
+    json: { value: 3000, ...byOption },
+    stderr: new RegExp(`uses ${port} by --port\\.`),
+  })
+  t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, ...byOption } })
+  const all = await runApp('config', 'get', '--dir', directory)
+  t.match(all.stdout, new RegExp(`^server\\.port = 8080 .*\\. The running host uses ${port} by --port$`, 'm'))
+  t.strictSame((await run('doctor')).json.findings, [], 'a restart would not change that')
+  await run('config', 'set', 'server.port', String(port))
+  t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+})
 
 t.test('the audit trail has the values of a host setting, but not of a secret', async (t) => {
   const { directory, run } = await withNote(t)
