@@ -79,16 +79,18 @@ export async function findSettable(directory: string, key: string): Promise<Foun
   return await findSettings(directory, key).catch(async (error) => {
     if (!(error instanceof Failure) || error.code !== 'not-installed') throw error
     const [id = '', ...path] = partsInModules(key)
-    if (!/^[a-z][a-z0-9-]*$/.test(id) || path.length === 0) throw noSuchOwner({ hint: 'id', key, name: id })
+    const isNamed = /^[a-z][a-z0-9-]*$/.test(id) && path.length > 0 && !path.includes('')
+    if (!isNamed) throw noSuchOwner({ hint: 'id', key, name: id })
     const { modules } = await readLockFile(directory)
-    const known = key.startsWith('modules.') ? [] : nearest(id, ownersIn(modules))
-    for (const near of known.map((one) => [one, ...path].join('.'))) {
-      const isSetting = await findSettings(directory, near).then(
-        () => true,
-        () => false,
-      )
-      if (isSetting) throw noSuchOwner({ hint: 'near', key, name: id, near })
-    }
+    const owners = key.startsWith('modules.') ? [] : nearest(id, ownersIn(modules))
+    const keys = owners.map((owner) => [owner, ...path].join('.'))
+    const known = keys.map((one) =>
+      findSettings(directory, one)
+        .then(() => one)
+        .catch(() => []),
+    )
+    const [near] = (await Promise.all(known)).flat()
+    if (near !== undefined) throw noSuchOwner({ hint: 'near', key, name: id, near })
     return undescribed(key, ['modules', id, ...path])
   })
 }

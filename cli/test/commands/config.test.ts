@@ -455,6 +455,7 @@ t.test(
     for (const [key, hint] of [
       ['nots.most', /^Did you mean note\.most\? .*app config set modules\.nots\.most <value>$/],
       ['sever.port', /^Did you mean server\.port\?/],
+      ['review.', /app config set <id>\.<setting> <value>$/],
       ['review', /app config set <id>\.<setting> <value>$/],
       ['@acme/review.apiKey', /app config set <id>\.<setting> <value>$/],
     ] as const) {
