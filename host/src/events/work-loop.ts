@@ -13,6 +13,7 @@ import { nextTime } from './cron.ts'
 import { errorText } from './error-text.ts'
 import { type HandlerTimes, handlerTimes, spread } from './handler-times.ts'
 import { currentTime, JobQueue, type LeasedJob } from './job-queries.ts'
+import { hostSteps } from './map-emissions.ts'
 import { Loop, type Rest } from './polling-loop.ts'
 
 /** The size limit for the data of a job, in bytes of JSON. */
@@ -93,7 +94,7 @@ export class WorkLoop {
   /** What the module adds jobs with. */
   get handle(): Work<unknown> {
     const { name } = this.#options
-    const insert = (id: string, data: string, at?: number) => this.#queue.insert(id, data, at)
+    const insert = hostSteps.of((id: string, data: string, at?: number) => this.#queue.insert(id, data, at))
     const soon = () => setTimeout(() => this.#loop.wake(), SOON).unref()
     return {
       *add(data, { at } = {}) {

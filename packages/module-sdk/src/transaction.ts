@@ -190,7 +190,7 @@ export interface Answer<Status = number, Body = unknown> {
  * @param headers lower-case names; write a `location` as a path of the module
  * (`/cart/item/item_…`): the host adds the base path
  */
-export function answer<const Status extends number, Body>(
+export function answer<Status extends number, Body>(
   status: Status,
   body: Body,
   headers: Readonly<Record<string, string>> = {},

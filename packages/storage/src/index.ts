@@ -27,7 +27,7 @@ export { lasts, now, TOLERANCE } from './port/now.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'
-export { generatorOf, kindOf } from './port/steps.ts'
+export { generatorOf, kindOf, StatementCheck } from './port/steps.ts'
 export type {
   AppliedMigration,
   DatabaseContents,
