@@ -14,16 +14,15 @@ import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { sendDeclared } from '../requests/transaction.ts'
+import type { Background } from './background.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
-import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { checkedDatabase, ownTables, type TableOwners } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
-import type { Works } from './works.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -41,8 +40,7 @@ export interface ModuleEnvironment {
   readonly claims: ClaimHandlers
   readonly events: EventLog
   readonly eventTypes: EventTypes
-  readonly handlers: EventHandlers
-  readonly works: Works
+  readonly background: Background
   /** The owner of each path so far: see `ownedPath`. */
   readonly paths: Map<string, string>
   readonly tables: TableOwners
@@ -87,7 +85,7 @@ export async function registerModule(
               '{ response: { 200: … } } with every status that it answers',
           )
         }
-        const { ifMatch, ...config } = route.config as FastifyContextConfig
+        const { ifMatch, ...config } = (route.config ?? {}) as FastifyContextConfig
         route.config = { ...config, module: id, check }
         if (ifMatch) route.config.ifMatch = { ...ifMatch, find: check.of(ifMatch.find) }
         route.onSend = [sendDeclared, ...[route.onSend ?? []].flat()] as RouteOptions['onSend'] & {}
@@ -111,8 +109,8 @@ export async function registerModule(
           everyMinute(scope, environment.database, `${id}/${name}`, check.of(work))
         },
         work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
-          environment.works.add(id, name, options, perform as Perform<unknown>),
-        on: (type, react) => environment.handlers.add(manifest, type, check.of(react as React)),
+          environment.background.work(id, name, options, perform as Perform<unknown>),
+        on: (type, react) => environment.background.on(manifest, type, check.of(react as React)),
         get events() {
           if (manifest.listensTo?.includes('*')) return events
           throw new ModuleError(
@@ -148,7 +146,7 @@ export async function registerModule(
       `its manifest declares the events ${missingEvents.join(', ')}, which it does not emit`,
     )
   }
-  const unhandled = environment.handlers.missing(manifest)
+  const unhandled = environment.background.missing(manifest)
   if (unhandled.length > 0) {
     throw new ModuleError(
       id,
