@@ -1,9 +1,12 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { skip, smallVolume } from '../../../packages/storage/test/small-volume.ts'
 import { asFailure } from '../../src/terminal/explain.ts'
 import { runApp, testApplication } from '../run-app.ts'
+
+const { skip, smallVolume } = await import(
+  new URL('../../../packages/storage/test/small-volume.ts', import.meta.url).href
+)
 
 const failed = (code: string, path = '/srv/shop/.app/journal.json') =>
   asFailure(new Error('it failed', { cause: Object.assign(new Error(`${code}: raw words`), { code, path }) }))

@@ -303,7 +303,7 @@ test('a new caller gets no stream, and HEAD has the status of GET', async (t) =>
 test('a stream has no ETag: with If-Match it is 412, as any read', async (t) => {
   const ann = (await eventHost(t)).user('ann')
   const accept = 'text/event-stream'
-  for (const method of ['GET', 'HEAD']) {
+  for (const method of ['GET', 'HEAD'] as const) {
     const refused = await ann.request(method, '/event', undefined, { accept, 'if-match': '"x"' })
     t.match(refused, { statusCode: 412, headers: { 'content-type': 'application/problem+json' } })
   }
