@@ -44,8 +44,14 @@ const besideThis = (name: string) =>
  * runs in a child process, on databases of its own.
  */
 export async function checkModule(directory: string, options: CheckOptions = {}): Promise<CheckReport> {
-  const findings: Finding[] = []
+  const findings = new Map<string, Finding>()
   const untried: string[] = []
+  /** The first finding of a rule at a place stands for the others there. */
+  const add = (finding: Finding) => {
+    const key = `${finding.rule} ${finding.where}`
+    if (!findings.has(key)) findings.set(key, finding)
+  }
+  const report = (id?: string): CheckReport => ({ id, findings: [...findings.values()], untried })
   let found: ModulePackage
   try {
     found = await readNewPackage(directory)
@@ -53,13 +59,14 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     if (!(error instanceof ManifestError)) throw error
     const why = error.message.replaceAll(`${directory}/`, '')
     const mend = 'Correct package.json; "app module-manifest" writes most of "mortise" from the code.'
-    return { id: undefined, findings: [{ rule: 'manifest', where: 'package.json', why, mend }], untried }
+    add({ rule: 'manifest', where: 'package.json', why, mend })
+    return report()
   }
   const json = JSON.parse(await readText(join(directory, 'package.json'))) as Record<string, unknown>
-  for (const rule of fileRules) findings.push(...(await apply(rule, { package: found, json })))
+  for (const rule of fileRules) (await apply(rule, { package: found, json })).forEach(add)
   const { id } = found.manifest
   const keepsItFromRunning = ['migration-files', 'setting-default']
-  if (findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return { id, findings, untried }
+  if (report().findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return report(id)
 
   if (options.postgres === undefined) untried.push('PostgreSQL: APP_TEST_DATABASE_URL names no server')
   const beside = await companionsOf(found, json, options.beside ?? [])
@@ -81,7 +88,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
             input: { id, postgres: place?.url },
             onNote(note) {
               const told = note as Note
-              if ('finding' in told) findings.push(told.finding)
+              if ('finding' in told) add(told.finding)
               else untried.push(told.untried)
             },
           },
@@ -90,11 +97,11 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     })
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
-    findings.push(refusal(error, directory))
+    add(refusal(error, directory))
   } finally {
     await place?.drop()
   }
-  return { id, findings, untried }
+  return report(id)
 }
 
 /** What the probe refuses, an installation refuses too. */

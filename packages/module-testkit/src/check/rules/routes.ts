@@ -5,7 +5,7 @@ import type { Route, WatchedModule } from '../world/watch-module.ts'
 
 // What the registered module shows, before any request.
 
-export type ModuleRule = Rule<WatchedModule>
+type ModuleRule = Rule<WatchedModule>
 
 /** A rule for each route: why it is broken, or undefined. */
 const forRoutes =
@@ -16,14 +16,14 @@ const forRoutes =
       return why === undefined ? [] : [{ where: route.where, why }]
     })
 
-export const summaries: ModuleRule = {
+const summaries: ModuleRule = {
   code: 'no-summary',
   finds: 'a route without a summary, which has no name in /docs and in clients',
   mend: "Write schema: { summary: 'Add a note' }.",
   find: forRoutes(({ schema }) => (schema.summary ? undefined : 'it has no summary')),
 }
 
-export const requestSchemas: ModuleRule = {
+const requestSchemas: ModuleRule = {
   code: 'no-request-schema',
   finds: 'a route without a schema for its path parameters, or a PUT or PATCH without one for its body',
   mend: 'Write schema: { params: IdParams, body: Strict({ … }) }.',
@@ -43,7 +43,7 @@ export const requestSchemas: ModuleRule = {
 const successes = ({ schema }: Route) =>
   Object.entries(schema.response ?? {}).filter(([status]) => /^(2\d\d|2xx|default)$/i.test(status))
 
-export const responseSchemas: ModuleRule = {
+const responseSchemas: ModuleRule = {
   code: 'no-response-schema',
   finds: 'a route without a schema for its success: every field is sent, secrets too',
   mend: 'Write response: { 200: Note }, with each field that may be sent.',
@@ -90,7 +90,7 @@ function inSchemas(test: (schema: TSchema, name: string) => boolean) {
 
 const MONEY = /^(amount|price|cost|fee|balance|discount|tax|cents)$|(Price|Amount|Cost|Fee|Total|Balance)$/
 
-export const money: ModuleRule = {
+const money: ModuleRule = {
   code: 'money',
   finds: 'money as a fraction: 0.1 + 0.2 is not 0.3, and PostgreSQL and SQLite round apart',
   mend: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
@@ -109,7 +109,7 @@ export const money: ModuleRule = {
 
 const TRANSFORM = Symbol.for('TypeBox.Transform')
 
-export const transforms: ModuleRule = {
+const transforms: ModuleRule = {
   code: 'transform',
   finds:
     'Type.Transform, or a validator or serializer of its own: the host validates by JSON Schema, and runs none',
@@ -128,7 +128,7 @@ export const transforms: ModuleRule = {
   },
 }
 
-export const manifestDiffers: ModuleRule = {
+const manifestDiffers: ModuleRule = {
   code: 'manifest-differs',
   finds: 'a manifest that says something else than the code',
   mend: 'Run "app module-manifest", or add --fix.',
@@ -156,7 +156,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-export const providedContracts: ModuleRule = {
+const providedContracts: ModuleRule = {
   code: 'not-provided',
   finds: 'a contract in "provides" that the module never provides: its users get undefined',
   mend: 'Call contracts.provide(name, version, implementation) while the module registers, or remove it.',
@@ -169,7 +169,7 @@ export const providedContracts: ModuleRule = {
       })),
 }
 
-export const eventTypes: ModuleRule = {
+const eventTypes: ModuleRule = {
   code: 'untyped-event',
   finds: 'an event whose data have no type: nobody can rely on them',
   mend: 'Declare each field: Type.Object({ id: Id("note") }).',
@@ -178,3 +178,14 @@ export const eventTypes: ModuleRule = {
       .filter(([, schema]) => isOpen(schema))
       .map(([type]) => ({ where: `event ${type}`, why: 'the schema of its data accepts anything' })),
 }
+
+export const moduleRules = [
+  manifestDiffers,
+  providedContracts,
+  eventTypes,
+  summaries,
+  requestSchemas,
+  responseSchemas,
+  money,
+  transforms,
+]
