@@ -1,10 +1,10 @@
 import {
   type ApplicationState,
   callRunningHost,
+  enabledModules,
   probe,
   readConfig,
   readLockFile,
-  storedModule,
 } from '@mortise/host'
 import { ownEnvironment } from '../application/environment.ts'
 import { isCurrent } from '../changes/current-generation.ts'
@@ -90,14 +90,7 @@ function behindTrouble(directory: string, served: number, locked: number): Fixab
     message: `The running host serves generation ${served}, and modules.lock.json has ${locked}. After a restart it would serve other modules.`,
     hint: 'Look in its log for the reason, correct it, then run "app doctor --fix".',
     async fix() {
-      const config = await readConfig(directory)
-      const enabled = Object.entries((await readLockFile(directory)).modules).filter(
-        ([, module]) => module.enabled,
-      )
-      await probe(
-        config,
-        enabled.map(([id, module]) => ({ id, directory: storedModule(directory, module) })),
-      )
+      await probe(await readConfig(directory), enabledModules(directory, await readLockFile(directory)))
       const activated = await callRunningHost(directory, 'activate')
       if (activated === undefined) throw new Error('the host has stopped.')
       return `It serves generation ${activated.generation} now.`

@@ -53,7 +53,9 @@ export const keys: Rule<World> = {
         again.status !== exchange.status ||
         again.headers['idempotent-replayed'] !== 'true'
       ) {
-        const what = again.changed ? 'changes rows again' : `responds with ${again.status}, not with the first response`
+        const what = again.changed
+          ? 'changes rows again'
+          : `responds with ${again.status}, not with the first response`
         found.push({ where: route.where, why: `the second ${route.method} with the same key ${what}` })
       }
     }
