@@ -92,11 +92,7 @@ export type { PendingSetting } from './control/pending-settings.ts'
 export { reportingWaits } from './control/response-deadline.ts'
 export type { AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
 export { EventLog, openStorage } from './events/event-log.ts'
-export type {
-  ChosenEvent,
-  FailedChoice,
-  FailedEvent,
-} from './events/failed-event-queries.ts'
+export type { FailedEvent } from './events/failed-event-queries.ts'
 export type { JobsState } from './events/job-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export {
@@ -133,6 +129,7 @@ export {
 } from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
+export { foreignTable, tableOwners } from './modules/own-tables.ts'
 export { hostPaths, ownedPath } from './modules/path-owners.ts'
 export { providedPackages } from './modules/provide-peers.ts'
 export {

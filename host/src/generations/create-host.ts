@@ -25,6 +25,7 @@ import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
+import { tableOwners } from '../modules/own-tables.ts'
 import { hostPaths } from '../modules/path-owners.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
@@ -82,7 +83,7 @@ export interface HostOptions {
    */
   readonly strict?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
-  readonly notReady: () => string | undefined
+  readonly notReady?: () => string | undefined
   /** Whether another host of the database serves something else now. */
   readonly hostsDiffer?: () => boolean
   /** The number of other processes that do not respond. */
@@ -200,14 +201,6 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     throw error
   }
 }
-
-const tableOwners = (modules: readonly RegisteredModule[]) =>
-  new Map([
-    ['mortise', 'the host'],
-    ...modules.flatMap(({ id, manifest: { tables } }) =>
-      tables === undefined ? [] : [[tables, id] as const],
-    ),
-  ])
 
 /** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>

@@ -1,7 +1,16 @@
 import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
+import type { ModulePackage } from './read-package.ts'
 
 /** The prefix of tables to its owner: a module's id, or `the host`. */
 export type TableOwners = ReadonlyMap<string, string>
+
+export const tableOwners = (modules: readonly Pick<ModulePackage, 'manifest'>[]): TableOwners =>
+  new Map([
+    ['mortise', 'the host'],
+    ...modules.flatMap(({ manifest: { id, tables } }) =>
+      tables === undefined ? [] : [[tables, id] as const],
+    ),
+  ])
 
 /** How many composed queries are remembered. */
 const COMPOSED = 500

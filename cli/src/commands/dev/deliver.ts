@@ -17,7 +17,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { writeConfigSchema } from '../../application/application-folder.ts'
-import { beginRecord } from '../../changes/audit-record.ts'
+import { doneRecord } from '../../changes/audit-record.ts'
 import { withLockWait } from '../../changes/command-lock.ts'
 import { applyChange } from '../../install/apply/apply-change.ts'
 import { installDependencies } from '../../install/fetch/dependencies.ts'
@@ -228,6 +228,5 @@ async function dropTables(directory: string, lock: LockFile, id: string): Promis
     await applyChange({ directory, command: 'dev', previous: lock, modules })
   }
   await callApplication(directory, 'retired', { modules: [id] })
-  const record = { ...beginRecord('purge', id, {}), outcome: 'done' } as const
-  await callApplication(directory, 'purge', { module: id, record })
+  await callApplication(directory, 'purge', { module: id, record: doneRecord('purge', id, {}) })
 }

@@ -77,7 +77,6 @@ export const openapi = databaseOperation({
       storage,
       logger: createLogger({ ...config.log, level: 'silent' }),
       tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
-      notReady: () => undefined,
     })
     try {
       return await documentOf(modules, config)

@@ -44,9 +44,6 @@ export const inspect: Inspect = async (probed) => {
       ...(database === undefined ? { file } : databaseAddress({ ...config, database })),
       rehearse: true,
       durable: false,
-      onFatal: (error) => {
-        throw error
-      },
     })
     world = await openWorld({ ...probed, config }, id, storage)
     if (database === undefined) await report(moduleRules, world.module)

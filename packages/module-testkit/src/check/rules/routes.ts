@@ -1,4 +1,4 @@
-import { Kind, type TSchema } from '@sinclair/typebox'
+import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route, WatchedModule } from '../world/watch-module.ts'
@@ -62,70 +62,39 @@ function isOpen(schema: TSchema): boolean {
   return schema.type === 'object' && schema.properties === undefined && schema.patternProperties === undefined
 }
 
-/** Calls `look` with each schema inside, and its name. */
-function walk(schema: unknown, look: (schema: TSchema, name: string) => void, name = ''): void {
+/** Each schema inside, with its name. */
+function* schemasIn(schema: unknown, name = ''): Generator<[TSchema, string]> {
   if (typeof schema !== 'object' || schema === null) return
-  look(schema as TSchema, name)
+  yield [schema as TSchema, name]
   const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = schema as TSchema
-  for (const [key, value] of Object.entries(properties)) walk(value, look, key)
-  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) walk(inner, look, name)
-}
-
-const partsOf = ({ schema }: Route) =>
-  [schema.params, schema.querystring, schema.body, ...Object.values(schema.response ?? {})].filter(
-    (part) => part !== undefined,
-  )
-
-function inSchemas(test: (schema: TSchema, name: string) => boolean) {
-  return (route: Route): string | undefined => {
-    let found: string | undefined
-    for (const part of partsOf(route)) {
-      walk(part, (schema, name) => {
-        if (test(schema, name)) found ??= name
-      })
-    }
-    return found
-  }
+  for (const [key, value] of Object.entries(properties)) yield* schemasIn(value, key)
+  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) yield* schemasIn(inner, name)
 }
 
 const MONEY = /^(amount|price|cost|fee|balance|discount|tax|cents)$|(Price|Amount|Cost|Fee|Total|Balance)$/
+
+const isFraction = ([{ type, properties }, name]: [TSchema, string]) =>
+  (MONEY.test(name) && [type].flat().includes('number')) ||
+  (properties?.currency !== undefined && properties.amount?.type === 'number')
 
 const money: ModuleRule = {
   code: 'money',
   finds: 'money as a fraction: 0.1 + 0.2 is not 0.3, and PostgreSQL and SQLite round apart',
   mend: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
-  find(module) {
-    const isFraction = inSchemas(
-      ({ type, properties }, name) =>
-        (MONEY.test(name) && [type].flat().includes('number')) ||
-        (properties?.currency !== undefined && properties.amount?.type === 'number'),
-    )
-    return forRoutes((route) => {
-      const name = isFraction(route)
-      return name === undefined ? undefined : `"${name}" is of type number`
-    })(module)
-  },
+  find: forRoutes(({ schema: { params, querystring, body, response = {} } }) => {
+    const parts = [params, querystring, body, ...Object.values(response)]
+    const fraction = parts.flatMap((part) => [...schemasIn(part)]).find(isFraction)
+    return fraction && `"${fraction[1]}" is of type number`
+  }),
 }
 
-const TRANSFORM = Symbol.for('TypeBox.Transform')
-
-const transforms: ModuleRule = {
-  code: 'transform',
-  finds:
-    'Type.Transform, or a validator or serializer of its own: the host validates by JSON Schema, and runs none',
-  mend: 'Declare the JSON form, and convert it in the handler.',
-  find(module) {
-    const transformed = inSchemas(
-      (schema) => TRANSFORM in schema || (schema as { [Kind]?: string })[Kind] === 'Transform',
-    )
-    return forRoutes((route) => {
-      const { validatorCompiler, serializerCompiler } = route.options
-      if (validatorCompiler) return 'it brings a validator compiler'
-      if (serializerCompiler) return 'it brings a serializer compiler'
-      const name = transformed(route)
-      return name === undefined ? undefined : `its schema has a Type.Transform${name && ` ("${name}")`}`
-    })(module)
-  },
+const serializers: ModuleRule = {
+  code: 'serializer',
+  finds: 'a serializer of its own: no response schema limits which fields are sent',
+  mend: 'Declare the fields in schema.response, and convert values in the handler.',
+  find: forRoutes(({ options }) =>
+    options.serializerCompiler ? 'it brings a serializer compiler' : undefined,
+  ),
 }
 
 const manifestDiffers: ModuleRule = {
@@ -187,5 +156,5 @@ export const moduleRules = [
   requestSchemas,
   responseSchemas,
   money,
-  transforms,
+  serializers,
 ]

@@ -1,11 +1,13 @@
 import {
   type ActiveModule,
   EventLog,
+  foreignTable,
   type Inspect,
   inContractOrder,
   migrateHost,
   moduleMigrations,
   type Storage,
+  tableOwners,
   tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier } from '@mortise/host/serving'
@@ -35,12 +37,14 @@ export async function openWorld(
   await storage.migrate(moduleMigrations(modules))
   let module: WatchedModule | undefined
   let doing = 'its registration'
-  const others = foreignPrefixes(modules, id)
+  const strangers = tableOwners(strangersOf(modules, id))
   const watched = modules.map((one): ActiveModule => {
     if (one.id !== id) return one
     const watching = watchModule(one, (text) => {
-      const table = foreignTableIn(text, others)
-      if (table !== undefined) module?.foreignTables.set(doing.replace('answering ', ''), table)
+      // Steps that the host offers: audit records and work.
+      if (/^insert into mortise_(audit|job)\b/i.test(text)) return
+      const foreign = foreignTable(text, id, strangers)
+      if (foreign) module?.foreignTables.set(doing.replace('answering ', ''), foreign.table)
     })
     module = watching.watched
     return watching.module
@@ -56,7 +60,6 @@ export async function openWorld(
     ...{ config, logger, storage: observed, events: new EventLog(storage, logger) },
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(watched),
-    notReady: () => undefined,
   })
   await app.react?.()
   const say = (next: string) => {
@@ -68,20 +71,9 @@ export async function openWorld(
   return new World({ ...own, config, errors, failedEvents, say })
 }
 
-/** Of tables that the module may not name: the host's, and those of modules whose contracts it does not use. */
-function foreignPrefixes(modules: readonly ActiveModule[], id: string): string[] {
+/** The modules whose contracts the module does not use: it may not name their tables. */
+function strangersOf(modules: readonly ActiveModule[], id: string): ActiveModule[] {
   const { requires = {}, optional = {} } = modules.find((one) => one.id === id)?.manifest ?? {}
   const used = Object.keys({ ...requires, ...optional })
-  const strangers = modules.filter(
-    ({ id: other, manifest }) =>
-      other !== id && !used.some((contract) => contract in (manifest.provides ?? {})),
-  )
-  return ['mortise', ...strangers.flatMap(({ manifest }) => manifest.tables ?? [])]
-}
-
-function foreignTableIn(text: string, prefixes: readonly string[]): string | undefined {
-  // Steps that the host offers: audit records and work.
-  if (/^insert into mortise_(audit|job)\b/i.test(text)) return undefined
-  const names = Array.from(text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/gi), ([, name = '']) => name)
-  return names.find((name) => prefixes.some((prefix) => name === prefix || name.startsWith(`${prefix}_`)))
+  return modules.filter(({ manifest }) => !used.some((contract) => contract in (manifest.provides ?? {})))
 }
