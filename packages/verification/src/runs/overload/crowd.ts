@@ -8,8 +8,6 @@ export interface CrowdOptions {
   /** One caller with a connection of their own for each. */
   readonly tokens: readonly string[]
   readonly milliseconds: number
-  /** The share of callers who wait as Retry-After says. */
-  readonly patient: number
 }
 
 export interface CrowdReport {
@@ -21,6 +19,8 @@ export interface CrowdReport {
   readonly wrong: Readonly<Record<string, number>>
 }
 
+/** The share of callers who wait as Retry-After says. */
+const PATIENT = 0.5
 /** In this part of the time all callers come. */
 const ARRIVAL = 0.2
 
@@ -30,7 +30,7 @@ process.once('message', async (options: CrowdOptions) => {
 })
 process.once('disconnect', () => process.exit())
 
-async function run({ port, seed, tokens, milliseconds, patient }: CrowdOptions): Promise<CrowdReport> {
+async function run({ port, seed, tokens, milliseconds }: CrowdOptions): Promise<CrowdReport> {
   const end = performance.now() + milliseconds
   const wrong: Record<string, number> = {}
   let served = 0
@@ -42,7 +42,7 @@ async function run({ port, seed, tokens, milliseconds, patient }: CrowdOptions):
   async function caller(token: string, index: number): Promise<readonly [number, number]> {
     const random = new Random(seed * 10_000 + index)
     const connection = new CrowdConnection(port)
-    const isPatient = random.chance(patient)
+    const isPatient = random.chance(PATIENT)
     let acknowledged = 0
     let unknown = 0
     await pause(random.next() * milliseconds * ARRIVAL)
