@@ -22,8 +22,6 @@ export interface CheckOptions {
   readonly beside?: readonly string[]
   /** The URL of a PostgreSQL server; without it only SQLite is tried. */
   readonly postgres?: string | undefined
-  /** In milliseconds. */
-  readonly timeout?: number
 }
 
 export interface CheckReport {
@@ -34,7 +32,8 @@ export interface CheckReport {
   readonly untried: readonly string[]
 }
 
-const CHECK_TIMEOUT = 240_000
+/** In milliseconds. */
+const TIMEOUT = 240_000
 
 const besideThis = (name: string) =>
   new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url).href
@@ -81,7 +80,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
         all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
         {
           confined: false,
-          timeout: options.timeout ?? CHECK_TIMEOUT,
+          timeout: TIMEOUT,
           inspection: {
             file: besideThis('inspect'),
             before: besideThis('watch/watch-process'),

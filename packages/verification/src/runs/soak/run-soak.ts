@@ -244,7 +244,7 @@ class Soak {
     const state = await this.#state()
     if (this.#host === undefined || state === undefined) return this.#fail(`step ${step}: the host is gone`)
     const figures = await this.#host.figures()
-    const sample = { step, switches: state.switches, packages: state.loadedPackages, ...figures }
+    const sample = { step, packages: state.loadedPackages, ...figures }
     this.#samples.push(sample)
     this.#options.onProgress?.(
       `step ${step}: ${state.switches} switches, ${state.loadedPackages} packages, ${this.#requests} requests, ` +
