@@ -129,7 +129,6 @@ export {
 } from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
-export { foreignTable, tableOwners } from './modules/own-tables.ts'
 export { hostPaths, ownedPath } from './modules/path-owners.ts'
 export { providedPackages } from './modules/provide-peers.ts'
 export {

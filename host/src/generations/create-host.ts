@@ -25,7 +25,6 @@ import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
-import { tableOwners } from '../modules/own-tables.ts'
 import { hostPaths } from '../modules/path-owners.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
@@ -187,6 +186,14 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     throw error
   }
 }
+
+const tableOwners = (modules: readonly RegisteredModule[]) =>
+  new Map([
+    ['mortise', 'the host'],
+    ...modules.flatMap(({ id, manifest: { tables } }) =>
+      tables === undefined ? [] : [[tables, id] as const],
+    ),
+  ])
 
 /** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>

@@ -15,10 +15,10 @@ export const state = hostOperation({
   },
 })
 
-/** Changed host settings that wait for its next start. */
+/** Host settings that differ from what the host uses. */
 export const settings = hostOperation({
   reads: true,
-  run: async ({ config }) => ({ pending: await pendingSettings(config) }),
+  run: async (host) => ({ pending: await pendingSettings(host) }),
 })
 
 /** With these a command uses the same database and secret. */

@@ -136,14 +136,6 @@ const locations: ResponseRule = {
   }),
 }
 
-const foreignStatements: ResponseRule = {
-  code: 'foreign-table',
-  finds: "a statement that names another module's table, or the host's",
-  mend: 'Ask the other module through its contract, and the host through the context.',
-  find: ({ module }) =>
-    [...module.foreignTables].map(([where, table]) => ({ where, why: `it names "${table}"` })),
-}
-
 export const responseRules = [
   serverErrors,
   noResponse,
@@ -151,5 +143,4 @@ export const responseRules = [
   responseBodies,
   misplacedAnswers,
   locations,
-  foreignStatements,
 ]

@@ -1,13 +1,11 @@
 import {
   type ActiveModule,
   EventLog,
-  foreignTable,
   type Inspect,
   inContractOrder,
   migrateHost,
   moduleMigrations,
   type Storage,
-  tableOwners,
   tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier } from '@mortise/host/serving'
@@ -36,16 +34,9 @@ export async function openWorld(
   await migrateHost(storage)
   await storage.migrate(moduleMigrations(modules))
   let module: WatchedModule | undefined
-  let doing = 'its registration'
-  const strangers = tableOwners(strangersOf(modules, id))
   const watched = modules.map((one): ActiveModule => {
     if (one.id !== id) return one
-    const watching = watchModule(one, (text) => {
-      // Steps that the host offers: audit records and work.
-      if (/^insert into mortise_(audit|job)\b/i.test(text)) return
-      const foreign = foreignTable(text, id, strangers)
-      if (foreign) module?.foreignTables.set(doing.replace('answering ', ''), foreign.table)
-    })
+    const watching = watchModule(one)
     module = watching.watched
     return watching.module
   })
@@ -62,18 +53,8 @@ export async function openWorld(
     modules: inContractOrder(watched),
   })
   await app.react?.()
-  const say = (next: string) => {
-    doing = next
-    begin(id, next)
-  }
+  const say = (doing: string) => begin(id, doing)
   const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
   const own = { module: module as WatchedModule, storage, app, emitters }
   return new World({ ...own, config, errors, failedEvents, say })
-}
-
-/** The modules whose contracts the module does not use: it may not name their tables. */
-function strangersOf(modules: readonly ActiveModule[], id: string): ActiveModule[] {
-  const { requires = {}, optional = {} } = modules.find((one) => one.id === id)?.manifest ?? {}
-  const used = Object.keys({ ...requires, ...optional })
-  return modules.filter(({ manifest }) => !used.some((contract) => contract in (manifest.provides ?? {})))
 }
