@@ -83,21 +83,16 @@ export { inLockedFolder, inTemporaryFolder, temporaryPrefix } from './config/tem
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
 export type { ApplicationState } from './control/application-state.ts'
-export { callApplication } from './control/call-application.ts'
+export { callApplication, runWithoutHost } from './control/call-application.ts'
 export { callRunningHost, pauseWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { HostEndedError, HostRefusedError, HostSilentError } from './control/host-errors.ts'
-export type { HostEnvironment } from './control/operations/environment.ts'
+export type { HostEnvironment } from './control/operations/reads.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
 export { reportingWaits } from './control/response-deadline.ts'
-export { runWithoutHost } from './control/run-without-host.ts'
 export type { AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
 export { EventLog, openStorage } from './events/event-log.ts'
-export type {
-  ChosenEvent,
-  FailedChoice,
-  FailedEvent,
-} from './events/failed-event-queries.ts'
+export type { FailedEvent } from './events/failed-event-queries.ts'
 export type { JobsState } from './events/job-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export {
@@ -115,11 +110,12 @@ export { inContractOrder } from './modules/contract-registry.ts'
 export { locationOf } from './modules/error-location.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { type ActiveModule, ModuleError } from './modules/host-module.ts'
-export { isLockFile } from './modules/is-lock-file.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
   differenceOf,
   emptyLockFile,
+  enabledModules,
+  isLockFile,
   LockedModule,
   LockedPackage,
   LockFile,

@@ -16,6 +16,11 @@ export function beginRecord(action: string, object: string, details: OperatorRec
   }
 }
 
+export const doneRecord = (...begun: Parameters<typeof beginRecord>): OperatorRecord => ({
+  ...beginRecord(...begun),
+  outcome: 'done',
+})
+
 /**
  * The record of a change of the application.
  * @param command the command line

@@ -1,5 +1,5 @@
-import { type ChosenEvent, type FailedChoice, type FailedEvent, readLockFile } from '@mortise/host'
-import { beginRecord } from '../changes/audit-record.ts'
+import { type FailedEvent, readLockFile } from '@mortise/host'
+import { doneRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
 import { noEventFailedBy, noEventHandler, noFailedEvent } from '../failures/index.ts'
 import { whyIdle } from '../store/installed-packages.ts'
@@ -21,12 +21,27 @@ export const events: Command = {
     const directory = await application()
     const asked = await replayCall('events', directory, call)
     if (asked.action === 'show') return await show(directory, asked.limit, terminal)
-    if (asked.module !== undefined) await assertHandles(directory, asked.module)
     const { action, id, ...of } = asked
+    if (of.module !== undefined) await assertHandles(directory, of.module)
     const choice = { ...(id !== undefined && { event: id }), ...of }
-    return action === 'replay'
-      ? await replay(directory, choice, terminal)
-      : await discard(directory, { ...choice, event: asked.id }, terminal)
+    const record = doneRecord('discard', id ?? '', {})
+    const { reactions } =
+      action === 'replay'
+        ? await callUnlocked(directory, 'replay', choice)
+        : await callUnlocked(directory, 'discard', { ...choice, event: asked.id, record })
+    if (id !== undefined && reactions.length === 0) {
+      const { module } = of
+      throw module === undefined ? noFailedEvent({ event: id }) : noEventFailedBy({ module, event: id })
+    }
+    const listed = table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
+    if (action === 'discard') return terminal.result({ discarded: reactions }, `Discarded:\n${listed}`)
+    const lock = await readLockFile(directory)
+    const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
+      const why = whyIdle(lock, module)
+      return why === undefined ? [] : [`\n${module} is ${why}: it retries when it serves again.`]
+    })
+    const said = `Due now; a running host retries within seconds:\n${listed}${idle.join('')}`
+    terminal.result({ replayed: reactions }, reactions.length === 0 ? 'There are no failed events.' : said)
   },
 }
 
@@ -53,41 +68,6 @@ function cellsOf(reaction: FailedEvent): string[] {
   const waiting = nextAttemptAt === null ? 'queued' : isDue ? 'due now' : `again ${nextAttemptAt}`
   const next = state === 'dead' ? 'dead' : waiting
   return [event, type, subject, module, `${attempts} failed`, next, error]
-}
-
-async function replay(directory: string, choice: FailedChoice, terminal: Terminal): Promise<void> {
-  const { reactions } = await callUnlocked(directory, 'replay', choice)
-  if (choice.event !== undefined) assertSome(reactions, choice.event, choice.module)
-  const lock = await readLockFile(directory)
-  const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
-    const why = whyIdle(lock, module)
-    return why === undefined ? [] : [`\n${module} is ${why}: it retries when it serves again.`]
-  })
-  terminal.result(
-    { replayed: reactions },
-    reactions.length === 0
-      ? 'There are no failed events.'
-      : `Due now; a running host retries within seconds:\n${listed(reactions)}${idle.join('')}`,
-  )
-}
-
-async function discard(
-  directory: string,
-  choice: FailedChoice & { readonly event: string },
-  terminal: Terminal,
-): Promise<void> {
-  const record = { ...beginRecord('discard', choice.event, {}), outcome: 'done' } as const
-  const { reactions } = await callUnlocked(directory, 'discard', { ...choice, record })
-  assertSome(reactions, choice.event, choice.module)
-  terminal.result({ discarded: reactions }, `Discarded:\n${listed(reactions)}`)
-}
-
-const listed = (reactions: readonly ChosenEvent[]) =>
-  table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
-
-function assertSome(reactions: readonly ChosenEvent[], event: string, module?: string): void {
-  if (reactions.length > 0) return
-  throw module === undefined ? noFailedEvent({ event }) : noEventFailedBy({ module, event })
 }
 
 /** @throws {Failure} for a module that has no event handlers, and never had any */

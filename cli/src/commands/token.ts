@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ConfigError, mintApplicationToken, secretFile, writePendingRecord } from '@mortise/host'
-import { beginRecord } from '../changes/audit-record.ts'
+import { doneRecord } from '../changes/audit-record.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
@@ -30,7 +30,7 @@ export async function mintRecorded(
 ): Promise<string> {
   const minted = await mint({ directory, subject, scope, expiresIn })
   const about = { scope: scope ?? null, expiresIn }
-  await writePendingRecord(directory, { ...beginRecord('token', subject, about), outcome: 'done' })
+  await writePendingRecord(directory, doneRecord('token', subject, about))
   await deliverRecords(directory)
   return minted
 }

@@ -1,5 +1,5 @@
 import { type JobsState, readLockFile } from '@mortise/host'
-import { beginRecord } from '../changes/audit-record.ts'
+import { doneRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
 import { noFailedJob } from '../failures/index.ts'
 import { whyIdle } from '../store/installed-packages.ts'
@@ -23,7 +23,7 @@ export const work: Command = {
     if (asked.action === 'show') return await show(directory, asked.limit, terminal)
     const { action, id, ...of } = asked
     const choice = { ...(id !== undefined && { job: id }), ...of }
-    const record = { ...beginRecord('discard', id ?? '', {}), outcome: 'done' } as const
+    const record = doneRecord('discard', id ?? '', {})
     const { jobs } =
       action === 'replay'
         ? await callUnlocked(directory, 'replayJobs', choice)

@@ -16,7 +16,7 @@ import {
   type Storage,
 } from '@mortise/host'
 import { assertServedNowhereElse } from '../application/other-hosts.ts'
-import { beginRecord } from '../changes/audit-record.ts'
+import { doneRecord } from '../changes/audit-record.ts'
 import { notPurgeable } from '../failures/index.ts'
 import { installedId } from '../store/installed-packages.ts'
 import { makeStaging } from '../store/staging.ts'
@@ -75,8 +75,7 @@ export async function purgeModules(directory: string, names: readonly string[]):
 
 /** @param details the details of the record, unless there are no tables */
 async function drop(directory: string, module: string, details: OperatorRecord['details']): Promise<void> {
-  const record = { ...beginRecord('purge', module, details), outcome: 'done' } as const
-  await callApplication(directory, 'purge', { module, record })
+  await callApplication(directory, 'purge', { module, record: doneRecord('purge', module, details) })
 }
 
 /**

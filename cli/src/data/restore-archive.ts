@@ -14,7 +14,7 @@ import {
   StorageBusyError,
   secretFile,
 } from '@mortise/host'
-import { beginRecord } from '../changes/audit-record.ts'
+import { doneRecord } from '../changes/audit-record.ts'
 import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { badArchive, noSecretInArchive } from '../failures/index.ts'
@@ -130,10 +130,7 @@ async function restorePurged(
   folder: string,
   { module }: ArchiveManifest,
 ): Promise<Restored> {
-  const record = {
-    ...beginRecord('restore', basename(file), { command, module }),
-    outcome: 'done',
-  } as const
+  const record = doneRecord('restore', basename(file), { command, module })
   const sets = await storedMigrations(directory)
   try {
     const data = { file: join(folder, DATA), sets, record }

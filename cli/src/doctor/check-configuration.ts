@@ -9,39 +9,34 @@ import {
 } from '@mortise/host'
 import { loadOwnEnvFile } from '../application/environment.ts'
 import { Failure } from '../failures/index.ts'
-import type { FixableFinding } from './finding.ts'
+import type { AsyncFindings, FixableFinding } from './finding.ts'
 
-export async function checkConfiguration(directory: string): Promise<FixableFinding[]> {
+export async function* checkConfiguration(directory: string): AsyncFindings {
   let config: Config
   try {
     config = await readConfig(directory)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return [
-      {
-        id: 'config-invalid',
-        severity: 'error',
-        message: `${error.message}. The host does not start with it.`,
-        hint: 'Correct it there, or with "app config set" and "app config unset".',
-      },
-    ]
+    return yield {
+      id: 'config-invalid',
+      severity: 'error',
+      message: `${error.message}. The host does not start with it.`,
+      hint: 'Correct it there, or with "app config set" and "app config unset".',
+    }
   }
-  return [
-    ...(await environmentTrouble(directory)),
-    ...unknownVariables(config),
-    ...(await settingsTrouble(directory, config)),
-    ...(await unused(config)),
-  ]
+  yield* environmentTrouble(directory)
+  yield* unknownVariables(config)
+  yield* settingsTrouble(directory, config)
+  yield* unused(config)
 }
 
-async function environmentTrouble(directory: string): Promise<FixableFinding[]> {
+async function* environmentTrouble(directory: string): AsyncFindings {
   try {
     await loadOwnEnvFile(directory)
-    return []
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { message, hint } = error
-    return [{ id: 'env-file-unreadable', severity: 'error', message, hint }]
+    yield { id: 'env-file-unreadable', severity: 'error', message, hint }
   }
 }
 
@@ -53,8 +48,7 @@ const unknownVariables = ({ unknownVariables: names }: Config): FixableFinding[]
     hint: 'Correct its spelling or unset it: "app config get --json" shows the variable of every setting.',
   }))
 
-async function settingsTrouble(directory: string, config: Config): Promise<FixableFinding[]> {
-  const found: FixableFinding[] = []
+async function* settingsTrouble(directory: string, config: Config): AsyncFindings {
   for (const [id, locked] of Object.entries((await readLockFile(directory)).modules)) {
     const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
     if (stored === undefined) continue // the check of the store reports it
@@ -62,29 +56,25 @@ async function settingsTrouble(directory: string, config: Config): Promise<Fixab
       moduleSettings(config, id, stored.settingsSchema)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
-      found.push({
+      yield {
         id: 'settings-invalid',
         severity: locked.enabled ? 'error' : 'warning',
         message: `The settings of ${id} are invalid: ${error.message}. The module cannot start with them.`,
         hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
-      })
+      }
     }
   }
-  return found
 }
 
-async function unused({ modules, directory }: Config): Promise<FixableFinding[]> {
+async function* unused({ modules, directory }: Config): AsyncFindings {
   const installed = (await readLockFile(directory)).modules
-  return Object.keys(modules).flatMap((id): FixableFinding[] =>
-    Object.hasOwn(installed, id)
-      ? []
-      : [
-          {
-            id: 'settings-unused',
-            severity: 'info',
-            message: `app.config.json has settings of ${id}, which is not installed. They have no effect until you install it.`,
-            hint: 'Keep them, or remove them from the file.',
-          },
-        ],
-  )
+  for (const id of Object.keys(modules)) {
+    if (Object.hasOwn(installed, id)) continue
+    yield {
+      id: 'settings-unused',
+      severity: 'info',
+      message: `app.config.json has settings of ${id}, which is not installed. They have no effect until you install it.`,
+      hint: 'Keep them, or remove them from the file.',
+    }
+  }
 }

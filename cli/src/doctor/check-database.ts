@@ -23,15 +23,15 @@ import { isCurrent } from '../changes/current-generation.ts'
 import { lostIdentity } from '../data/lost-identity.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
-import type { FixableFinding } from './finding.ts'
+import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 
 /** From this many free bytes on, a half empty file is worth a finding. */
 const FREE_REPORTED = 16 * 1024 * 1024
 
 /** Checks the file, and its schema against the active packages, beside a running host. */
-export async function checkDatabase(directory: string): Promise<FixableFinding[]> {
+export async function* checkDatabase(directory: string): AsyncFindings {
   const config = await readConfig(directory).catch(() => undefined) // the check of the configuration reports it
-  if (config === undefined) return []
+  if (config === undefined) return
   const active = await activeModules(directory)
   const packages = await Promise.all(
     Object.values(active).map((locked) =>
@@ -43,24 +43,23 @@ export async function checkDatabase(directory: string): Promise<FixableFinding[]
     if (error instanceof StorageUnreachableError) return unreachable(error)
     throw error
   })
-  if (found && 'id' in found) return [found]
-  const stranger = await identityFindings(config, found?.databaseId)
-  if (stranger) return [stranger]
-  if (found === undefined) return [] // the first start creates it
-  return [
-    ...damageFindings(found, config.databaseFile ?? 'The database'),
-    ...sparseFindings(found, config.databaseFile ?? ''),
-    ...orphanFindings(found),
-    ...unlikeFindings(found),
-    ...((await isCurrent(directory)) ? pendingFindings(found, directory) : []),
-    ...aheadFindings(found),
-    ...failedJobFindings(found),
-    ...deadFindings(found),
-  ]
+  if (found && 'id' in found) return yield found
+  const stranger = await identityFinding(config, found?.databaseId)
+  if (stranger) return yield stranger
+  if (found === undefined) return // the first start creates it
+  yield* damageFindings(found, config.databaseFile ?? 'The database')
+  yield* sparseFindings(found, config.databaseFile ?? '')
+  yield* orphanFindings(found)
+  yield* unlikeFindings(found)
+  if (await isCurrent(directory)) yield* pendingFindings(found, directory)
+  yield* hostFindings(found.ahead.filter(isOfHost))
+  yield* moduleFindings(found.ahead.filter((migration) => !isOfHost(migration)))
+  yield* failedJobFindings(found)
+  yield* deadFindings(found)
 }
 
 /** A database that is not the application's own gets no other finding. */
-async function identityFindings(
+async function identityFinding(
   config: Config,
   found: DatabaseInspection['databaseId'],
 ): Promise<FixableFinding | undefined> {
@@ -93,29 +92,25 @@ const unreachable = (error: Error): FixableFinding => ({
   hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
 })
 
-function damageFindings({ damage }: DatabaseInspection, file: string): FixableFinding[] {
-  if (damage.length === 0) return []
-  return [
-    {
-      id: 'database-damaged',
-      severity: 'error',
-      message: `${file} is damaged: ${damage.join('; ')}. Its data may be wrong or lost.`,
-      hint: 'Stop the host, check the disk, and restore a backup ("app restore"). Keep the damaged file.',
-    },
-  ]
+function* damageFindings({ damage }: DatabaseInspection, file: string): Findings {
+  if (damage.length === 0) return
+  yield {
+    id: 'database-damaged',
+    severity: 'error',
+    message: `${file} is damaged: ${damage.join('; ')}. Its data may be wrong or lost.`,
+    hint: 'Stop the host, check the disk, and restore a backup ("app restore"). Keep the damaged file.',
+  }
 }
 
-function sparseFindings({ size }: DatabaseInspection, file: string): FixableFinding[] {
-  if (size === undefined || size.free < FREE_REPORTED || size.free < size.bytes / 2) return []
+function* sparseFindings({ size }: DatabaseInspection, file: string): Findings {
+  if (size === undefined || size.free < FREE_REPORTED || size.free < size.bytes / 2) return
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`
-  return [
-    {
-      id: 'database-sparse',
-      severity: 'info',
-      message: `${megabytes(size.free)} of the ${megabytes(size.bytes)} of ${file} are free: SQLite reuses the space of deleted rows.`,
-      hint: `You do not need to do anything. To free the disk space, stop the host and run: sqlite3 ${file} VACUUM`,
-    },
-  ]
+  yield {
+    id: 'database-sparse',
+    severity: 'info',
+    message: `${megabytes(size.free)} of the ${megabytes(size.bytes)} of ${file} are free: SQLite reuses the space of deleted rows.`,
+    hint: `You do not need to do anything. To free the disk space, stop the host and run: sqlite3 ${file} VACUUM`,
+  }
 }
 
 const orphanFindings = ({ orphans }: DatabaseInspection): FixableFinding[] =>
@@ -134,49 +129,38 @@ const unlikeFindings = ({ unlike }: DatabaseInspection): FixableFinding[] =>
     hint: 'Install the version of the module with the applied migrations, or restore a backup.',
   }))
 
-function pendingFindings({ pending }: DatabaseInspection, directory: string): FixableFinding[] {
-  if (pending.length === 0) return []
-  return [
-    {
-      id: 'migrations-pending',
-      severity: 'warning',
-      message: `The database lacks ${namesOf(pending)}. The next start applies them. Until then, modules that need them cannot serve.`,
-      hint: 'Start the application, or run "app doctor --fix".',
-      async fix() {
-        await callApplication(directory, 'migrate', { modules: await activeModules(directory) })
-        return `Applied ${namesOf(pending)}.`
-      },
+function* pendingFindings({ pending }: DatabaseInspection, directory: string): Findings {
+  if (pending.length === 0) return
+  yield {
+    id: 'migrations-pending',
+    severity: 'warning',
+    message: `The database lacks ${namesOf(pending)}. The next start applies them. Until then, modules that need them cannot serve.`,
+    hint: 'Start the application, or run "app doctor --fix".',
+    async fix() {
+      await callApplication(directory, 'migrate', { modules: await activeModules(directory) })
+      return `Applied ${namesOf(pending)}.`
     },
-  ]
+  }
 }
 
-function aheadFindings({ ahead: all }: DatabaseInspection): FixableFinding[] {
-  const [own, ahead] = [all.filter(isOfHost), all.filter((migration) => !isOfHost(migration))]
-  return [...hostFindings(own), ...moduleFindings(ahead)]
+function* hostFindings(ahead: readonly AppliedMigration[]): Findings {
+  if (ahead.length === 0) return
+  yield {
+    id: 'host-too-old',
+    severity: 'error',
+    message: `The database has ${namesOf(ahead)}, from a newer host than ${hostVersion}, so this host does not start.`,
+    hint: 'Use the newer "app", or restore a backup from before the upgrade.',
+  }
 }
 
-function hostFindings(ahead: readonly AppliedMigration[]): FixableFinding[] {
-  if (ahead.length === 0) return []
-  return [
-    {
-      id: 'host-too-old',
-      severity: 'error',
-      message: `The database has ${namesOf(ahead)}, from a newer host than ${hostVersion}, so this host does not start.`,
-      hint: 'Use the newer "app", or restore a backup from before the upgrade.',
-    },
-  ]
-}
-
-function moduleFindings(ahead: readonly AppliedMigration[]): FixableFinding[] {
-  if (ahead.length === 0) return []
-  return [
-    {
-      id: 'schema-ahead',
-      severity: 'info',
-      message: `The database has ${namesOf(ahead)}, from newer versions than the installed ones. This does no harm: the previous version works after a migration.`,
-      hint: 'Install the newer version again, or do nothing.',
-    },
-  ]
+function* moduleFindings(ahead: readonly AppliedMigration[]): Findings {
+  if (ahead.length === 0) return
+  yield {
+    id: 'schema-ahead',
+    severity: 'info',
+    message: `The database has ${namesOf(ahead)}, from newer versions than the installed ones. This does no harm: the previous version works after a migration.`,
+    hint: 'Install the newer version again, or do nothing.',
+  }
 }
 
 const deadFindings = ({ dead: all }: DatabaseInspection): FixableFinding[] =>

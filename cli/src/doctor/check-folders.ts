@@ -5,23 +5,26 @@ import { readConfig } from '@mortise/host'
 import { assertUsable, systemError, writtenFolders } from '../application/writable-folders.ts'
 import { assertCommandLockFile } from '../changes/command-lock.ts'
 import { asFailure } from '../terminal/explain.ts'
-import type { FixableFinding } from './finding.ts'
+import type { AsyncFindings, FixableFinding } from './finding.ts'
 
 /** With less free space, installations and commits soon fail. In bytes. */
 const LITTLE = 1024 * 1024
 
-export async function checkFolders(directory: string): Promise<FixableFinding[]> {
-  const found: FixableFinding[] = []
+export async function* checkFolders(directory: string): AsyncFindings {
+  let isSound = true
   for (const folder of [...writtenFolders(directory), ...(await databaseFolder(directory))]) {
-    const findings = await findingsOf(async () => {
+    const trouble = await troubleOf(async () => {
       await assertUsable(folder)
       if (existsSync(folder)) await assertRoom(folder)
     })
-    found.push(...findings)
+    if (trouble === undefined) continue
+    yield trouble
     // A problem of this folder is also a problem of the folders inside it.
-    if (folder === directory && findings.length > 0) return found
+    if (folder === directory) return
+    isSound = false
   }
-  return [...found, ...(found.length === 0 ? await findingsOf(() => assertCommandLockFile(directory)) : [])]
+  const trouble = isSound ? await troubleOf(() => assertCommandLockFile(directory)) : undefined
+  if (trouble) yield trouble
 }
 
 /** Another check reports a wrong configuration. */
@@ -35,12 +38,12 @@ async function assertRoom(folder: string): Promise<void> {
   if (bavail * bsize < LITTLE) throw systemError('ENOSPC', folder)
 }
 
-async function findingsOf(look: () => Promise<void>): Promise<FixableFinding[]> {
+async function troubleOf(look: () => Promise<void>): Promise<FixableFinding | undefined> {
   try {
     await look()
-    return []
+    return undefined
   } catch (error) {
     const { message, hint } = asFailure(error)
-    return [{ id: 'folder-unusable', severity: 'error', message, hint }]
+    return { id: 'folder-unusable', severity: 'error', message, hint }
   }
 }

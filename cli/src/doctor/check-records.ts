@@ -5,20 +5,18 @@ import { unusedPath } from '../application/unused-path.ts'
 import { journalFile, readJournal, restorationFile } from '../changes/journal.ts'
 import { readRestoration } from '../data/restore-journal.ts'
 import { asFailure } from '../terminal/explain.ts'
-import type { FixableFinding } from './finding.ts'
+import type { AsyncFindings, FixableFinding } from './finding.ts'
 
-export async function checkRecords(directory: string): Promise<FixableFinding[]> {
+export async function* checkRecords(directory: string): AsyncFindings {
   const journal = await failureOf(readJournal(directory))
   const restoration = await failureOf(readRestoration(directory))
   const { unreadable } = await readGenerations(directory)
   const audit: unknown[] = []
   await readPendingRecords(directory, (error) => audit.push(error))
-  return [
-    ...(journal === undefined ? [] : [journalTrouble(journalFile(directory), journal)]),
-    ...(restoration === undefined ? [] : [restorationTrouble(restorationFile(directory), restoration)]),
-    ...unreadable.map(({ file, generation, error }) => generationTrouble(file, generation, error)),
-    ...audit.map(auditTrouble),
-  ]
+  if (journal !== undefined) yield journalTrouble(journalFile(directory), journal)
+  if (restoration !== undefined) yield restorationTrouble(restorationFile(directory), restoration)
+  for (const { file, generation, error } of unreadable) yield generationTrouble(file, generation, error)
+  yield* audit.map(auditTrouble)
 }
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {

@@ -17,19 +17,20 @@ import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
 import { removeLeftovers } from '../store/leftovers.ts'
 import { readPackageJson } from '../store/package-json.ts'
 import { holds } from '../store/staging.ts'
-import type { FixableFinding } from './finding.ts'
+import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 
 /** Whether the store has what the lock file names, and whether the packages fit together. */
-export async function checkStore(directory: string): Promise<FixableFinding[]> {
+export async function* checkStore(directory: string): AsyncFindings {
   const lock = await readLockFile(directory)
-  const found: FixableFinding[] = []
   const sound: ModulePackage[] = []
   for (const [name, locked] of lockedPackages(lock)) {
     const finding = await checkPackage(directory, name, locked)
-    if (finding) found.push(finding)
+    if (finding) yield finding
     else if (locked.enabled) sound.push(await readPackage(storedModule(directory, locked)))
   }
-  return [...found, ...sound.flatMap(rangeFindings), ...contractFindings(sound), ...(await unused(directory))]
+  for (const one of sound) yield* rangeFindings(one)
+  yield* contractFindings(sound)
+  yield* unused(directory)
 }
 
 async function checkPackage(
@@ -38,7 +39,7 @@ async function checkPackage(
   locked: LockedPackage,
 ): Promise<FixableFinding | undefined> {
   const place = storedModule(directory, locked)
-  if (await holds(place, locked.tree)) return await differsFindings(name, locked, place)
+  if (await holds(place, locked.tree)) return await lockDiffers(name, locked, place)
   const isThere = existsSync(place)
   return {
     id: isThere ? 'package-damaged' : 'package-missing',
@@ -65,7 +66,7 @@ async function checkPackage(
 /**
  * The content may be right under a wrong name or version, if modules.lock.json was edited by hand.
  */
-async function differsFindings(
+async function lockDiffers(
   name: string,
   locked: LockedPackage,
   place: string,
@@ -80,21 +81,18 @@ async function differsFindings(
   }
 }
 
-function rangeFindings(found: ModulePackage): FixableFinding[] {
+function* rangeFindings(found: ModulePackage): Findings {
   try {
     checkHostRange(found)
-    return []
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { id } = found.manifest
-    return [
-      {
-        id: 'host-range',
-        severity: 'error',
-        message: `${error.message} Its routes return 503 after the next start.`,
-        hint: `Upgrade it ("app module-upgrade ${id}"), or disable it ("app module-disable ${id}").`,
-      },
-    ]
+    yield {
+      id: 'host-range',
+      severity: 'error',
+      message: `${error.message} Its routes return 503 after the next start.`,
+      hint: `Upgrade it ("app module-upgrade ${id}"), or disable it ("app module-disable ${id}").`,
+    }
   }
 }
 
@@ -106,19 +104,17 @@ const contractFindings = (active: readonly ModulePackage[]): FixableFinding[] =>
     hint: `Install or enable a module that provides it, or disable ${module} ("app module-disable ${module}").`,
   }))
 
-async function unused(directory: string): Promise<FixableFinding[]> {
+async function* unused(directory: string): AsyncFindings {
   const folders = await unreachable(directory, await readLockFile(directory))
-  if (folders.length === 0) return []
-  return [
-    {
-      id: 'store-unused',
-      severity: 'warning',
-      message: `No kept generation uses ${folders.map((path) => basename(path)).join(', ')}. They only use disk space.`,
-      hint: 'The next change removes them, as does "app doctor --fix".',
-      async fix() {
-        await pruneStore(directory, await readLockFile(directory))
-        return 'Removed.'
-      },
+  if (folders.length === 0) return
+  yield {
+    id: 'store-unused',
+    severity: 'warning',
+    message: `No kept generation uses ${folders.map((path) => basename(path)).join(', ')}. They only use disk space.`,
+    hint: 'The next change removes them, as does "app doctor --fix".',
+    async fix() {
+      await pruneStore(directory, await readLockFile(directory))
+      return 'Removed.'
     },
-  ]
+  }
 }

@@ -13,7 +13,7 @@ import { checkOtherHosts } from './check-other-hosts.ts'
 import { checkRecords } from './check-records.ts'
 import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
-import type { Check, Finding, FixableFinding } from './finding.ts'
+import type { AsyncFindings, Check, Finding, FixableFinding } from './finding.ts'
 
 /** In this order each repair prepares the next. */
 const checks: readonly Check[] = [
@@ -59,7 +59,9 @@ export async function examine(directory: string, { fix, busy }: DoctorReport): P
 
 async function findingsOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
   try {
-    return await check(directory)
+    const findings: FixableFinding[] = []
+    for await (const finding of check(directory)) findings.push(finding)
+    return findings
   } catch (error) {
     const { message, hint } = asFailure(error)
     if (error instanceof HostSilentError) return [{ id: 'host-silent', severity: 'error', message, hint }]
@@ -89,19 +91,18 @@ async function fixed({ fix, ...finding }: FixableFinding, isFixing: boolean): Pr
 }
 
 /** Without this file, no check of the installed modules can run. */
-async function checkReadable(directory: string): Promise<FixableFinding[]> {
+async function* checkReadable(directory: string): AsyncFindings {
   try {
     await readLockFile(directory)
-    return []
   } catch (error) {
     if (error instanceof NewerHostError) {
       const hint = 'Use the "app" that wrote it, or a newer one.'
-      return [{ id: 'host-too-old', severity: 'error', message: error.message, hint }]
+      return yield { id: 'host-too-old', severity: 'error', message: error.message, hint }
     }
     if (!(error instanceof LockFileError)) throw error
     const { hint } = await lostLockFile(error)
     const message = `${error.message}. The installed modules are unknown.`
     const fix = () => restoreLockFile(directory, error)
-    return [{ id: 'lock-lost', severity: 'error', message, hint, fix }]
+    yield { id: 'lock-lost', severity: 'error', message, hint, fix }
   }
 }

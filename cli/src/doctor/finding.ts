@@ -17,5 +17,8 @@ export interface FixableFinding extends Omit<Finding, 'fixed'> {
   readonly fix?: () => Promise<string>
 }
 
+export type Findings = Generator<FixableFinding, void>
+export type AsyncFindings = AsyncGenerator<FixableFinding, void>
+
 /** Each check reads the application again: a repair before it may have changed it. */
-export type Check = (directory: string) => Promise<readonly FixableFinding[]>
+export type Check = (directory: string) => AsyncFindings

@@ -723,6 +723,13 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['GET /shelf-answer'],
     },
     {
+      name: 'a serializer of its own',
+      rule: 'serializer',
+      where: 'GET /shelf-serialized',
+      body: `app.get('/shelf-serialized', { ...${schema("summary: 'x', response: { 200: NewBook }")}, serializerCompiler: () => JSON.stringify }, async () => ({ title: 'x' }))`,
+      routes: ['GET /shelf-serialized'],
+    },
+    {
       name: "run-time SQL on the host's table",
       rule: 'server-error',
       where: 'GET /shelf-guests',

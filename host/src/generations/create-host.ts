@@ -81,7 +81,7 @@ export interface HostOptions {
    */
   readonly strict?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
-  readonly notReady: () => string | undefined
+  readonly notReady?: () => string | undefined
   /** Whether another host of the database serves something else now. */
   readonly hostsDiffer?: () => boolean
   /** The number of other processes that do not respond. */

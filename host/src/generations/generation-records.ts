@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
-import { isLockFile } from '../modules/is-lock-file.ts'
-import type { LockFile } from '../modules/lock-file.ts'
+import { isLockFile, type LockFile } from '../modules/lock-file.ts'
 
 /** A set of modules that was in force: `.app/generations/<generation>.json`. */
 export interface Generation {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { AppliedMigration } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
@@ -6,36 +5,25 @@ import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { OutsideFailures } from '../modules/guard-process.ts'
 import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
-import { failModule, loadModules } from '../modules/load-modules.ts'
-import { type LockedModule, type LockFile, readLockFile, storedModule } from '../modules/lock-file.ts'
+import {
+  enabledModules,
+  type LockedModule,
+  type LockFile,
+  readLockFile,
+  storedModule,
+} from '../modules/lock-file.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { migrateStored } from '../modules/migrate-stored.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
 import { readPackage } from '../modules/read-package.ts'
-import { createHost, type HostOptions } from './create-host.ts'
+import { type Built, build, inTrouble, type Parts } from './build-generation.ts'
 import { newestGeneration } from './generation-records.ts'
-import { Generations, ResponseCounts } from './generation-switch.ts'
+import { Generations } from './generation-switch.ts'
 import type { Change } from './revert-change.ts'
 import { probe } from './run-probe.ts'
 import { selfCheck } from './self-check.ts'
 import type { ServingHost } from './serving-host.ts'
 import type { LiveChange } from './settling.ts'
-
-type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
-  /** Called before the first request after a switch; undefined if nothing is to be watched. */
-  readonly onSwitch?: (change: LiveChange | undefined) => void
-  /** Called with the module of each failed response. */
-  readonly onFailure?: (module: string) => void
-}
-
-interface Built {
-  readonly lock: LockFile
-  readonly modules: readonly RegisteredModule[]
-  readonly app: FastifyInstance
-  /** The migrations applied for it. */
-  readonly applied: readonly AppliedMigration[]
-  readonly answers: ResponseCounts
-}
 
 /** Serves the modules of modules.lock.json: the current generation and the switch to the next. */
 export class InstalledModules extends Generations {
@@ -125,7 +113,7 @@ export class InstalledModules extends Generations {
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) {
         await this.#assertMigrated(lock)
-        await probe(parts.config, enabledModules(parts.config, lock))
+        await probe(parts.config, enabledModules(parts.config.directory, lock))
       }
       const next = await build(parts, lock, this.#troubles)
       const isSame = ({ id }: RegisteredModule) =>
@@ -259,90 +247,4 @@ function logServing({ logger }: Parts, { lock, modules, applied }: Built, before
 async function withModuleSettings(config: Config): Promise<Config> {
   const { modules } = await readConfig(config.directory, config.environment)
   return { ...config, modules }
-}
-
-const enabledModules = ({ directory }: Config, { modules }: LockFile) =>
-  Object.entries(modules)
-    .filter(([, locked]) => locked.enabled)
-    .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
-
-async function build(given: Parts, lock: LockFile, troubles: OutsideFailures): Promise<Built> {
-  const answers = new ResponseCounts()
-  const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
-  let modules = await loadModules(parts.config, lock)
-  const applied: AppliedMigration[] = []
-  for (const { id, state } of modules) {
-    if (state !== 'active') continue
-    try {
-      const locked = lock.modules[id] as LockedModule
-      applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
-    } catch (error) {
-      modules = failModule(modules, new ModuleError(id, (error as Error).message))
-    }
-  }
-  for (;;) {
-    for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
-    const created = await createChecked(parts, modules)
-    // An unhandled rejection of a registration is reported within this turn of the event loop.
-    await setImmediate()
-    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
-      return { lock, applied, answers, ...created }
-    await created.app.close()
-    modules = [...created.modules]
-  }
-}
-
-/** The active modules with failures outside of requests. */
-function inTrouble(
-  { directory }: Config,
-  lock: LockFile,
-  modules: readonly RegisteredModule[],
-  troubles: OutsideFailures,
-): ModuleError[] {
-  return modules.flatMap(({ id, state }) => {
-    const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
-    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
-  })
-}
-
-/**
- * Builds an instance with all modules that can be registered. A module that cannot is failed, and
- * the instance is built again without it, because Fastify keeps what the failed module had
- * registered.
- */
-async function createChecked(
-  parts: Omit<HostOptions, 'modules'>,
-  modules: readonly RegisteredModule[],
-): Promise<Pick<Built, 'app' | 'modules'>> {
-  try {
-    const app = await createHost({ ...parts, modules })
-    const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
-    if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
-    return { app, modules }
-  } catch (error) {
-    const failure = error instanceof ModuleError ? error : await blame(parts, modules, error as Error)
-    return createChecked(parts, failModule(modules, failure))
-  }
-}
-
-/**
- * Finds the module behind an error that came after all registrations, for example in an onReady
- * hook: the one whose addition to the modules before it causes the error. Rethrows if the host
- * fails by itself.
- */
-async function blame(
-  parts: Omit<HostOptions, 'modules'>,
-  modules: readonly RegisteredModule[],
-  error: Error,
-): Promise<ModuleError> {
-  for (const [index, { id, state }] of modules.entries()) {
-    if (state !== 'active') continue
-    try {
-      const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
-      await app.close()
-    } catch {
-      return new ModuleError(id, `it fails after registration: ${error.message}`, { cause: error })
-    }
-  }
-  throw error
 }

@@ -85,9 +85,6 @@ async function tryOut(request: ProbeRequest): Promise<void> {
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
     durable: false,
-    onFatal: (error) => {
-      throw error
-    },
     ...(schema && { schema }),
   })
   await migrateHost(storage)
@@ -106,7 +103,6 @@ async function tryOut(request: ProbeRequest): Promise<void> {
     logger: createLogger({ ...config.log, level: 'error' }, { write: remember }),
     tokens: createTokenVerifier({ issuers: [issuer] }),
     modules: inContractOrder(active),
-    notReady: () => undefined,
     onRegister: (id) => begin(id),
     onRegistered: (id, routes) => {
       access[id] = Object.fromEntries(routes)

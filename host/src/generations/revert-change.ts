@@ -16,8 +16,7 @@ import {
 import { configFile } from '../config/config.ts'
 import type { OperatorRecord } from '../events/audit-trail.ts'
 import { writePendingRecord } from '../events/pending-records.ts'
-import { isLockFile } from '../modules/is-lock-file.ts'
-import { type LockFile, readLockFile, writeLockFile } from '../modules/lock-file.ts'
+import { isLockFile, type LockFile, readLockFile, writeLockFile } from '../modules/lock-file.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** The changes of a switch. It can be sent to a thread. */

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { BODY_LIMIT } from './body-limit.ts'
 import { lingeringClose } from './lingering-close.ts'
+
+/** Largest body in bytes: 200 items of maximum length, escaped, take 314,200. */
+export const BODY_LIMIT = 384 * 1024
 
 /**
  * Called for a response sent before the body of its request has arrived. It closes the connection

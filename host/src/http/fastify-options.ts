@@ -7,9 +7,9 @@ import {
   LogController,
 } from 'fastify'
 import { lazyLogger } from '../telemetry/observe-requests.ts'
-import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
+import { BODY_LIMIT } from './discard-body.ts'
 import { requestId, rewriteUrl } from './head.ts'
 import { hostProblems } from './problems.ts'
 import { sendProblem } from './send-problem.ts'

@@ -11,7 +11,18 @@ import {
 } from './head.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
-import { type RequestLine, requestLine } from './request-line.ts'
+
+/** As long as a head may be. */
+const LONGEST = 8 * 1024
+/** RFC 9112, 3, with any method. */
+const requestLine = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/(\d\.\d)\r?\n/
+
+interface RequestLine {
+  readonly method: string
+  readonly url: string
+  /** `1.1`. */
+  readonly version: string
+}
 
 /** The error of Node's HTTP parser. */
 interface ParserError extends NodeJS.ErrnoException {
@@ -78,10 +89,13 @@ export function problemBytes(problem: Problem): string {
   ].join('\r\n')
 }
 
-/** The request line that the parser refused. */
+/** The request line at which the parser stopped, possibly one of several; undefined without one. */
 function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine | undefined {
   if (rawPacket === undefined || !isOfLine.test(code ?? '')) return undefined
-  return requestLine(rawPacket, bytesParsed)
+  const start = rawPacket.subarray(0, bytesParsed).lastIndexOf('\n') + 1
+  const text = rawPacket.toString('latin1', start, start + LONGEST)
+  const [, method, url, version] = requestLine.exec(text) ?? []
+  return method && url && version ? { method, url, version } : undefined
 }
 
 function problemOf({ code, reason }: ParserError, line: RequestLine | undefined): Problem {

@@ -8,7 +8,7 @@ import { Connections, type ConnectionsOptions } from './http-connections.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
-import { respondProblem } from './respond-problem.ts'
+import { respondProblem } from './send-problem.ts'
 import { StalledResponses } from './stalled-responses.ts'
 import { busy } from './too-many.ts'
 

@@ -147,3 +147,18 @@ export async function writeLockFile(
 ): Promise<void> {
   await writeDurably(file, `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }
+
+/** Whether a record of the application holds a lock, by the properties that every version reads. */
+export function isLockFile(value: unknown): value is LockFile {
+  const { generation, modules } = (value ?? {}) as Partial<LockFile>
+  if (!Number.isInteger(generation) || typeof modules !== 'object' || modules === null) return false
+  return Object.values(modules).every((locked) =>
+    [locked?.package, locked?.version, locked?.tree].every((text) => typeof text === 'string'),
+  )
+}
+
+/** The modules that are to serve, with their folders. */
+export const enabledModules = (directory: string, { modules }: LockFile) =>
+  Object.entries(modules)
+    .filter(([, locked]) => locked.enabled)
+    .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))

@@ -4,7 +4,7 @@ import { hostProblems } from '../http/problems.ts'
 
 export interface HealthOptions {
   /** The reason why the application cannot serve now, a sentence; undefined while it can. */
-  readonly notReady: () => string | undefined
+  readonly notReady?: (() => string | undefined) | undefined
   /** A load balancer need not remove this host for other processes that do not respond. */
   readonly silentWorkers?: (() => number) | undefined
 }
@@ -39,7 +39,7 @@ export const health = fp<HealthOptions>(
       },
       async (_request, reply) => {
         reply.headers(headers)
-        const reason = notReady()
+        const reason = notReady?.()
         // Probes every second would fill the log.
         reply.refused = true
         if (reason !== undefined) throw hostProblems.create('not-ready', reason)

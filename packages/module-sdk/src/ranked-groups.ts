@@ -25,7 +25,15 @@ const SEARCHED_AT_ONCE = 20
 /** Names the progress of the search for large groups: all rows up to there were looked at. */
 const SEARCH = ''
 
-export interface RankedRows {
+/** The tables of counts in this process. They follow the rows in the background. */
+export const countTables = new Set<string>()
+
+export function countTable(name: string): Sql {
+  countTables.add(name)
+  return identifier(name)
+}
+
+interface RankedRows {
   /** The table of the rows. */
   readonly table: string
   readonly list: Sql
@@ -65,10 +73,10 @@ export class RankedGroups {
   constructor(ranked: RankedRows) {
     this.#ranked = ranked
     this.#rows = identifier(ranked.table)
-    this.#groups = identifier(`${ranked.table}_group`)
-    this.#progress = identifier(`${ranked.table}_group_progress`)
-    this.#counts = identifier(`${ranked.table}_group_rank`)
-    this.#changes = identifier(`${ranked.table}_group_change`)
+    this.#groups = countTable(`${ranked.table}_group`)
+    this.#progress = countTable(`${ranked.table}_group_progress`)
+    this.#counts = countTable(`${ranked.table}_group_rank`)
+    this.#changes = countTable(`${ranked.table}_group_change`)
   }
 
   /** Whether the counts of a group are complete. A small group has none. */

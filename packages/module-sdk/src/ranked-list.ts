@@ -1,5 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { type BlockCount, byBlock, type Change, inIndexOrder, RankedGroups } from './ranked-groups.ts'
+import {
+  type BlockCount,
+  byBlock,
+  type Change,
+  countTable,
+  inIndexOrder,
+  RankedGroups,
+} from './ranked-groups.ts'
 import { byEngine, identifier, join, Sql, sql } from './sql.ts'
 import { type Database, many, one, run, send, type Transaction } from './transaction.ts'
 
@@ -117,8 +124,8 @@ export class RankedList {
   constructor(table: string, { list, where, group }: RankedListOptions) {
     this.#table = table
     this.#rows = identifier(table)
-    this.#counts = identifier(`${table}_rank`)
-    this.#changes = identifier(`${table}_rank_change`)
+    this.#counts = countTable(`${table}_rank`)
+    this.#changes = countTable(`${table}_rank_change`)
     this.#counted = byEngine({
       sqlite: this.#counts,
       postgres: sql`(

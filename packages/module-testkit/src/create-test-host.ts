@@ -79,9 +79,6 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     ...databaseAddress(config),
     rehearse: options.rehearse ?? true,
     durable: false,
-    onFatal: (error) => {
-      throw error
-    },
   })
   if (options.rehearse ?? true) inHand.places ??= new Map()
   const logger = createLogger(config.log, linesForPeople())
@@ -117,7 +114,6 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     events,
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
-    notReady: () => undefined,
     strict: true,
   })
   events.wake()

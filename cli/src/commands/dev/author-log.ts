@@ -5,7 +5,6 @@ interface Line {
   readonly time: number
   readonly msg?: string
   readonly err?: { readonly stack?: string }
-  readonly reason?: string
   readonly method?: string
   readonly url?: string
   readonly status?: number

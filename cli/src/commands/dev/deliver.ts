@@ -17,7 +17,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { writeConfigSchema } from '../../application/application-folder.ts'
-import { beginRecord } from '../../changes/audit-record.ts'
+import { doneRecord } from '../../changes/audit-record.ts'
 import { withLockWait } from '../../changes/command-lock.ts'
 import { applyChange } from '../../install/apply/apply-change.ts'
 import { installDependencies } from '../../install/fetch/dependencies.ts'
@@ -33,16 +33,14 @@ import type { AuthorLog } from './author-log.ts'
 import { isForeign } from './folder-watch.ts'
 
 export interface DeliverOptions {
-  /** The folder of the module. */
   readonly module: string
-  /** The application folder. */
   readonly directory: string
   readonly log: Pick<AuthorLog, 'isSwitching'>
   readonly terminal: Terminal
-  /** Writes the manifest of `module` from the code, of which `staging` is a copy. */
+  /** Writes the manifest of `module` from its code, copied to `staging`. */
   readonly writeManifest: (staging: string, json: PackageJson) => Promise<void>
-  /** Drops the tables of the module first. */
-  readonly anew: boolean
+  /** Drops the tables of the module first, if an applied migration has changed. */
+  readonly remakesTables: boolean
   /** Whether the running host serves the module. */
   readonly serves: (id: string) => boolean
 }
@@ -68,7 +66,7 @@ export class ChangedMigration extends Error {
  * and without a sync, and the code is registered once on nothing in this process before the host
  * registers it beside the present code.
  *
- * @throws {ChangedMigration} unless `anew`; nothing has changed then
+ * @throws {ChangedMigration} unless `remakesTables`; nothing has changed then
  * @throws {Failure | ModuleError | MigrationError} the previous code still serves then
  */
 export async function deliver(options: DeliverOptions): Promise<Delivered> {
@@ -86,7 +84,7 @@ export const specOf = (directory: string, module: string) =>
   `file:${relative(directory, module).split(sep).join('/')}`
 
 async function switchTo(options: DeliverOptions): Promise<Delivered> {
-  const { module, directory, log, writeManifest, anew, serves } = options
+  const { module, directory, log, writeManifest, remakesTables, serves } = options
   const lock = await readLockFile(directory)
   const spec = specOf(directory, module)
   const present = Object.entries(lock.modules).find(([, locked]) => locked.spec === spec)
@@ -117,7 +115,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const former = present && storedModule(directory, present[1])
   const changed = await changedMigration(directory, found, former)
   if (changed !== undefined) {
-    if (!anew) throw new ChangedMigration(id, staging, changed)
+    if (!remakesTables) throw new ChangedMigration(id, staging, changed)
     await dropTables(directory, lock, id)
   }
   await moveToStore(staging, storedModule(directory, locked), tree)
@@ -201,21 +199,17 @@ async function changedMigration(
   if (set === undefined || (await hasSame(former, found.directory, set.directory))) return undefined
   const schema = await callApplication(directory, 'schema')
   return await inTemporaryFolder(directory, async (scratch) => {
-    const trial = async <Result>(
-      file: string,
-      given: Partial<{ schema: typeof schema }>,
-      work: (storage: Awaited<ReturnType<typeof openStorage>>) => Promise<Result>,
-    ) => {
-      const storage = await openStorage({ file: join(scratch, file), durable: false, ...given })
-      return await work(storage).finally(() => storage.close())
-    }
+    const present = await openStorage({ file: join(scratch, 'present.db'), durable: false, schema })
     try {
-      await trial('present.db', { schema }, (storage) => storage.pending(sets))
+      await present.pending(sets)
       return undefined
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error
-      await trial('empty.db', {}, (storage) => storage.migrate(sets))
+      const empty = await openStorage({ file: join(scratch, 'empty.db'), durable: false })
+      await empty.migrate(sets).finally(() => empty.close())
       return error
+    } finally {
+      await present.close()
     }
   })
 }
@@ -234,6 +228,5 @@ async function dropTables(directory: string, lock: LockFile, id: string): Promis
     await applyChange({ directory, command: 'dev', previous: lock, modules })
   }
   await callApplication(directory, 'retired', { modules: [id] })
-  const record = { ...beginRecord('purge', id, {}), outcome: 'done' } as const
-  await callApplication(directory, 'purge', { module: id, record })
+  await callApplication(directory, 'purge', { module: id, record: doneRecord('purge', id, {}) })
 }

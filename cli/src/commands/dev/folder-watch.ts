@@ -27,7 +27,7 @@ export class FolderWatch {
     if (entries === undefined) return
     const watcher = watch(folder, (event, name) => {
       if (name === null || isForeign(name)) return
-      // A folder that was made anew is another one.
+      // A folder that was deleted and made again is another one.
       if (event === 'rename') this.#renew(join(folder, name))
       this.#changed(join(folder, name))
     })

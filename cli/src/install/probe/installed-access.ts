@@ -1,14 +1,12 @@
-import { ConfigError, ModuleError, probe, readConfig, readLockFile, storedModule } from '@mortise/host'
+import { ConfigError, enabledModules, ModuleError, probe, readConfig, readLockFile } from '@mortise/host'
 
 /** @returns null if the module is disabled or cannot be loaded, or the configuration is wrong */
 export async function installedAccess(
   directory: string,
   id: string,
 ): Promise<Readonly<Record<string, string>> | null> {
-  const { modules } = await readLockFile(directory)
-  const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)
-  if (!enabled.some(([one]) => one === id)) return null
-  let probed = enabled.map(([one, locked]) => ({ id: one, directory: storedModule(directory, locked) }))
+  let probed = enabledModules(directory, await readLockFile(directory))
+  if (!probed.some((one) => one.id === id)) return null
   try {
     const config = await readConfig(directory)
     for (;;) {

@@ -22,8 +22,6 @@ export interface CheckOptions {
   readonly beside?: readonly string[]
   /** The URL of a PostgreSQL server; without it only SQLite is tried. */
   readonly postgres?: string | undefined
-  /** In milliseconds. */
-  readonly timeout?: number
 }
 
 export interface CheckReport {
@@ -34,7 +32,8 @@ export interface CheckReport {
   readonly untried: readonly string[]
 }
 
-const CHECK_TIMEOUT = 240_000
+/** In milliseconds. */
+const TIMEOUT = 240_000
 
 const besideThis = (name: string) =>
   new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url).href
@@ -44,8 +43,14 @@ const besideThis = (name: string) =>
  * runs in a child process, on databases of its own.
  */
 export async function checkModule(directory: string, options: CheckOptions = {}): Promise<CheckReport> {
-  const findings: Finding[] = []
+  const findings = new Map<string, Finding>()
   const untried: string[] = []
+  /** The first finding of a rule at a place stands for the others there. */
+  const add = (finding: Finding) => {
+    const key = `${finding.rule} ${finding.where}`
+    if (!findings.has(key)) findings.set(key, finding)
+  }
+  const report = (id?: string): CheckReport => ({ id, findings: [...findings.values()], untried })
   let found: ModulePackage
   try {
     found = await readNewPackage(directory)
@@ -53,13 +58,14 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     if (!(error instanceof ManifestError)) throw error
     const why = error.message.replaceAll(`${directory}/`, '')
     const mend = 'Correct package.json; "app module-manifest" writes most of "mortise" from the code.'
-    return { id: undefined, findings: [{ rule: 'manifest', where: 'package.json', why, mend }], untried }
+    add({ rule: 'manifest', where: 'package.json', why, mend })
+    return report()
   }
   const json = JSON.parse(await readText(join(directory, 'package.json'))) as Record<string, unknown>
-  for (const rule of fileRules) findings.push(...(await apply(rule, { package: found, json })))
+  for (const rule of fileRules) (await apply(rule, { package: found, json })).forEach(add)
   const { id } = found.manifest
   const keepsItFromRunning = ['migration-files', 'setting-default']
-  if (findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return { id, findings, untried }
+  if (report().findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return report(id)
 
   if (options.postgres === undefined) untried.push('PostgreSQL: APP_TEST_DATABASE_URL names no server')
   const beside = await companionsOf(found, json, options.beside ?? [])
@@ -74,14 +80,14 @@ export async function checkModule(directory: string, options: CheckOptions = {})
         all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
         {
           confined: false,
-          timeout: options.timeout ?? CHECK_TIMEOUT,
+          timeout: TIMEOUT,
           inspection: {
             file: besideThis('inspect'),
             before: besideThis('watch/watch-process'),
             input: { id, postgres: place?.url },
             onNote(note) {
               const told = note as Note
-              if ('finding' in told) findings.push(told.finding)
+              if ('finding' in told) add(told.finding)
               else untried.push(told.untried)
             },
           },
@@ -90,11 +96,11 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     })
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
-    findings.push(refusal(error, directory))
+    add(refusal(error, directory))
   } finally {
     await place?.drop()
   }
-  return { id, findings, untried }
+  return report(id)
 }
 
 /** What the probe refuses, an installation refuses too. */

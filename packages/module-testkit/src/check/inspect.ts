@@ -10,9 +10,10 @@ import {
   responseRules,
   servingRules,
 } from './rules/index.ts'
-import { allowConnections, startServing } from './watch/seen.ts'
+import { allowed, startServing } from './watch/seen.ts'
 import { apply, type Finding, type Rule } from './world/finding.ts'
-import { World } from './world/world.ts'
+import { openWorld } from './world/open-world.ts'
+import type { World } from './world/world.ts'
 
 // Runs in the child process of the probe, after the module has passed it.
 
@@ -29,19 +30,12 @@ export const inspect: Inspect = async (probed) => {
   const { id, postgres } = probed.input as Inspection
   const config = { ...probed.config, secret: Buffer.from('a secret of 32 bytes, for checks only') }
   const note = (found: Note) => probed.note(found)
-  const reported = new Set<string>()
   const report = async <Subject>(rules: readonly Rule<Subject>[], subject: Subject) => {
-    for (const rule of rules) {
-      for (const finding of await apply(rule, subject)) {
-        const key = `${finding.rule} ${finding.where}`
-        if (!reported.has(key)) note({ finding })
-        reported.add(key)
-      }
-    }
+    for (const rule of rules) for (const finding of await apply(rule, subject)) note({ finding })
   }
   if (postgres !== undefined) {
     const { hostname, port } = new URL(postgres)
-    allowConnections(`${hostname}:${port || 5432}`)
+    allowed.add(`${hostname}:${port || 5432}`)
   }
   let world: World | undefined
   for (const database of [undefined, ...(postgres === undefined ? [] : [postgres])]) {
@@ -50,11 +44,8 @@ export const inspect: Inspect = async (probed) => {
       ...(database === undefined ? { file } : databaseAddress({ ...config, database })),
       rehearse: true,
       durable: false,
-      onFatal: (error) => {
-        throw error
-      },
     })
-    world = await World.open({ ...probed, config }, id, storage)
+    world = await openWorld({ ...probed, config }, id, storage)
     if (database === undefined) await report(moduleRules, world.module)
     startServing()
     const { ann, bob, admin, guest } = world.people

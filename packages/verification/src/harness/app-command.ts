@@ -8,7 +8,7 @@ import type { Figures } from './figures.ts'
 /** The file that `app` runs. */
 export const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
-export interface Outcome {
+export interface Ended {
   /** Undefined if it was killed. */
   readonly exitCode: number | undefined
   /** The document on stdout, or undefined. */
@@ -29,11 +29,7 @@ export const environment = (directory: string) => ({
  * Runs the real command.
  * @param killAfter sends SIGKILL after this time, in milliseconds
  */
-export async function runApp(
-  directory: string,
-  argv: readonly string[],
-  killAfter?: number,
-): Promise<Outcome> {
+export async function runApp(directory: string, argv: readonly string[], killAfter?: number): Promise<Ended> {
   const child = spawn(process.execPath, [door, ...argv, '--dir', directory, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: environment(directory),

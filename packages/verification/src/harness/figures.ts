@@ -17,6 +17,5 @@ export interface Figures {
 /** The figures of a process, and the number of packages loaded at that time. */
 export interface Sample extends Figures {
   readonly step: number
-  readonly switches: number
   readonly packages: number
 }

@@ -62,6 +62,11 @@ export class HostGroup {
     return group
   }
 
+  /** An application folder of one of the hosts. */
+  get directory(): string {
+    return this.#directories[0] as string
+  }
+
   any(random: Random): KillableHost {
     return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
   }

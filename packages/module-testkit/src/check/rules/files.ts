@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { firstError, type ModulePackage, moduleMigrations, readMigrations } from '@mortise/host'
 import type { TSchema } from '@sinclair/typebox'
@@ -6,34 +6,28 @@ import type { Found, Rule } from '../world/finding.ts'
 
 // What the files show, before any code runs.
 
-export interface Files {
+interface Files {
   readonly package: ModulePackage
   readonly json: Readonly<Record<string, unknown>>
 }
 
-export type FileRule = Rule<Files>
-
-export const migrationFiles: FileRule = {
+const migrationFiles: Rule<Files> = {
   code: 'migration-files',
   finds: 'migrations that are missing, wrongly named or numbered, or there for one engine only',
   mend: 'Name them 001-name.sql without gaps; if the engines differ, write 001-name.sqlite.sql and 001-name.postgres.sql.',
   async find({ package: found }) {
-    const faults = new Map<string, Found>()
+    const faults: Found[] = []
     for (const set of moduleMigrations([found])) {
       for (const engine of ['sqlite', 'postgres'] as const) {
-        const error = await readMigrations(set, engine).then(
-          () => undefined,
-          (error: Error) => error,
-        )
-        if (error === undefined) continue
-        const [file = set.directory] = /\/\S+?(?= of | cannot|,|$)/.exec(error.message) ?? []
-        const where = relative(found.directory, file) || 'migrations'
-        faults.set(where, { where, why: error.message.replaceAll(`${found.directory}/`, '') })
+        await readMigrations(set, engine).catch(({ message }: Error) => {
+          const [file = set.directory] = /\/\S+?(?= of | cannot|,|$)/.exec(message) ?? []
+          const where = relative(found.directory, file) || 'migrations'
+          faults.push({ where, why: message.replaceAll(`${found.directory}/`, '') })
+        })
       }
-      if (faults.size === 0)
-        for (const fault of await loneTwins(found, set.directory)) faults.set(fault.where, fault)
+      if (faults.length === 0) faults.push(...(await loneTwins(found, set.directory)))
     }
-    return [...faults.values()]
+    return faults
   },
 }
 
@@ -50,7 +44,7 @@ async function loneTwins({ directory }: ModulePackage, folder: string): Promise<
   })
 }
 
-export const irreversibleMigration: FileRule = {
+const irreversibleMigration: Rule<Files> = {
   code: 'no-down',
   finds: 'a migration that nothing undoes, so that no rollback is possible',
   mend: 'Write NNN-name.down.sql with the statements that undo it.',
@@ -70,7 +64,7 @@ export const irreversibleMigration: FileRule = {
   },
 }
 
-export const settingDefaults: FileRule = {
+const settingDefaults: Rule<Files> = {
   code: 'setting-default',
   finds: 'a default that its own schema refuses: every start blames the file of the operator',
   mend: 'Correct the default, or the schema.',
@@ -85,40 +79,30 @@ export const settingDefaults: FileRule = {
   },
 }
 
-const SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare']
-
-export const installScripts: FileRule = {
+const installScripts: Rule<Files> = {
   code: 'install-script',
   finds: 'a script that npm would run on installation: the host runs none',
   mend: 'Remove it, and publish what it makes.',
-  find({ json }) {
-    const scripts = Object.keys((json.scripts ?? {}) as object).filter((name) =>
-      SCRIPTS.slice(0, 3).includes(name),
-    )
-    return scripts.map((name) => ({ where: 'package.json', why: `its "${name}" script does not run` }))
-  },
+  find: ({ json }) =>
+    ['preinstall', 'install', 'postinstall']
+      .filter((name) => name in ((json.scripts ?? {}) as object))
+      .map((name) => ({ where: 'package.json', why: `its "${name}" script does not run` })),
 }
 
-export const sharedPackages: FileRule = {
+const sharedPackages: Rule<Files> = {
   code: 'shared-dependency',
   finds: 'the SDK or Fastify as a dependency: the host provides its own copy',
   mend: 'Name it in "peerDependencies" (and in "devDependencies" for your tests).',
-  find({ json }) {
-    const own = Object.keys((json.dependencies ?? {}) as object)
-    return own
-      .filter((name) => ['@mortise/module-sdk', 'fastify'].includes(name))
-      .map((name) => ({ where: 'package.json', why: `"dependencies" names ${name}` }))
-  },
+  find: ({ json }) =>
+    ['@mortise/module-sdk', 'fastify']
+      .filter((name) => name in ((json.dependencies ?? {}) as object))
+      .map((name) => ({ where: 'package.json', why: `"dependencies" names ${name}` })),
 }
 
-/** Lines of the migrations, for the place of what a database finds. */
-export async function lineIn(found: ModulePackage, text: RegExp): Promise<string | undefined> {
-  for (const set of moduleMigrations([found])) {
-    for (const file of (await readdir(set.directory)).sort()) {
-      const lines = (await readFile(join(set.directory, file), 'utf8')).split('\n')
-      const index = lines.findIndex((line) => text.test(line))
-      if (index >= 0) return `${relative(found.directory, join(set.directory, file))}:${index + 1}`
-    }
-  }
-  return undefined
-}
+export const fileRules = [
+  migrationFiles,
+  irreversibleMigration,
+  settingDefaults,
+  installScripts,
+  sharedPackages,
+]

@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
+import type { Person } from '../world/exchange.ts'
 import { hostileTexts, hostileValues, validValues } from '../world/generate.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route } from '../world/watch-module.ts'
-import type { Person, World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
 /** Sends what the schemas of each route allow and what they refuse; the rules judge the responses. */
 export async function fuzz(world: World): Promise<void> {

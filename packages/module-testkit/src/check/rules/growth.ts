@@ -1,7 +1,7 @@
+import { type Exchange, isSuccess } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
-import { parametersOf } from '../world/ids.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 import { emitSamples } from './handlers.ts'
 
 /** More rows than any list should send at once. */
@@ -39,10 +39,7 @@ async function grow(world: World): Promise<Grown[]> {
   }
   const before = await read()
   await emitSamples(world, MANY)
-  const creating = world.routes
-    .filter(({ method }) => method === 'POST' || method === 'PUT')
-    .toSorted((one, other) => parametersOf(one).length - parametersOf(other).length)
-  for (const route of creating) await addMany(world, route)
+  for (const route of world.creating) await addMany(world, route)
   const after = await read()
   return before.flatMap((few, index) => {
     const many = after[index]
@@ -74,34 +71,37 @@ function longest(value: unknown): number {
   return Math.max(own, ...Object.values(value).slice(0, 50).map(longest))
 }
 
-export const growingStatements: Rule<World> = {
+/** A rule for each GET: why it is broken, or undefined. */
+const forGrown =
+  (broken: (grown: Grown) => string | undefined): Rule<World>['find'] =>
+  async (world) =>
+    (await growth(world)).flatMap((grown): Found[] => {
+      const why = broken(grown)
+      return why === undefined ? [] : [{ where: grown.route.where, why }]
+    })
+
+const growingStatements: Rule<World> = {
   code: 'n-plus-one',
   finds: 'a GET with a statement for each row',
   mend: 'Read them in one statement: a JOIN, or WHERE id IN (…) with join() of the SDK.',
-  async find(world) {
-    const found = new Map<Route, Found>()
-    for (const { route, few, many } of await growth(world)) {
-      const more = many.steps.length - few.steps.length
-      const rows = longest(many.json) - longest(few.json)
-      if (more < 5 || (rows > 0 && more < rows / 2)) continue
-      const why = `GET ${many.url} runs ${few.steps.length} statements with few rows, and ${many.steps.length} with more`
-      found.set(route, { where: route.where, why })
-    }
-    return [...found.values()]
-  },
+  find: forGrown(({ few, many }) => {
+    const more = many.steps.length - few.steps.length
+    const rows = longest(many.json) - longest(few.json)
+    if (more < 5 || (rows > 0 && more < rows / 2)) return undefined
+    return `GET ${many.url} runs ${few.steps.length} statements with few rows, and ${many.steps.length} with more`
+  }),
 }
 
-export const growingResponses: Rule<World> = {
+const growingResponses: Rule<World> = {
   code: 'unbounded-list',
   finds: 'a list that sends all rows, however many there are',
   mend: 'Use PagedList, or a LIMIT, or let nobody have more than some hundred.',
-  async find(world) {
-    const found = new Map<Route, Found>()
-    for (const { route, few, many } of await growth(world)) {
-      const length = longest(many.json)
-      if (length < MANY * 0.9 || longest(few.json) * 10 > length) continue
-      found.set(route, { where: route.where, why: `GET ${many.url} sends ${length} rows at once` })
-    }
-    return [...found.values()]
-  },
+  find: forGrown(({ few, many }) => {
+    const length = longest(many.json)
+    if (length < MANY * 0.9 || longest(few.json) * 10 > length) return undefined
+    return `GET ${many.url} sends ${length} rows at once`
+  }),
 }
+
+/** On one engine: what they find does not depend on it, and they send hundreds of requests. */
+export const growthRules = [growingStatements, growingResponses]

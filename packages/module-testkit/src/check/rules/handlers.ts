@@ -1,6 +1,6 @@
 import { type EventSchemas, newId } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
-import type { Found, Rule } from '../world/finding.ts'
+import type { Rule } from '../world/finding.ts'
 import { validValues } from '../world/generate.ts'
 import type { World } from '../world/world.ts'
 
@@ -45,13 +45,11 @@ export const eventHandlers: Rule<World> = {
   mend: 'Handle each event that its schema allows; leave out what does not concern you.',
   async find(world) {
     await emitSamples(world, 10)
-    const found = new Map<string, Found>()
-    for (const { type, stack } of world.failedEvents) {
+    return world.failedEvents.map(({ type, stack }) => {
       const place = world.module.place(stack)
       const where = `event ${type}${place ? ` (${place})` : ''}`
-      found.set(where, { where, why: `its handler fails: ${stack.split('\n')[0]}` })
-    }
-    return [...found.values()]
+      return { where, why: `its handler fails: ${stack.split('\n')[0]}` }
+    })
   },
 }
 

@@ -1,7 +1,8 @@
+import { type Exchange, isSuccess, type Person } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type Person, type World, writes } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
 /** An id that nobody has. */
 const NOBODYS = 'nobodys_01kahr3v8ze5x9g2w0m4c7t6ys'
@@ -53,15 +54,12 @@ async function reach(
   const { ann } = world.people
   const [sample] = world.requests({ ...ann, mark: stranger.mark } as Person, route, 1)
   const body = sample?.body === undefined ? {} : { body: sample.body }
-  const before = await world.rows()
-  const theirs = await world.send(stranger, route, { ...body, path })
-  // Rows may also change in the background.
-  const changed = before !== (await world.rows()) && writes(theirs) !== undefined
+  const theirs = await world.sendWatched(stranger, route, { ...body, path })
   const names = parametersOf(route).length
   const unknown = path.split('/').with(lastParameter(route), NOBODYS).join('/')
   const nobodys = await world.send(stranger, route, { ...body, path: names > 0 ? unknown : path })
   const who = stranger.name === 'guest' ? 'A guest' : 'Another user'
-  if (changed) return `${who} changes rows: ${route.method} ${path} with an id of somebody else`
+  if (theirs.changed) return `${who} changes rows: ${route.method} ${path} with an id of somebody else`
   if (isSuccess(theirs) && !isSuccess(nobodys))
     return `${who} gets ${theirs.status} for ${route.method} ${path}, with an id of somebody else`
   if (problemOf(theirs) !== problemOf(nobodys)) {
@@ -101,10 +99,10 @@ export const foreignRows: Rule<World> = {
     const { ann, bob, guest } = world.people
     const own = new Set([...bob.ids.all, ...guest.ids.all])
     const annsOnly = ann.ids.all.filter((id) => !own.has(id) && id.length >= 8)
-    const found = new Map<Route, Found>()
+    const found: Found[] = []
     for (const exchange of world.exchanges) {
       const { route, caller, text, url, body } = exchange
-      if (route.access !== 'caller' || !isSuccess(exchange) || found.has(route)) continue
+      if (route.access !== 'caller' || !isSuccess(exchange)) continue
       if (caller !== bob && caller !== guest) continue
       // An id of somebody else in the path is for the rule above.
       const asked = decodeURIComponent(url) + JSON.stringify(body ?? '')
@@ -112,8 +110,8 @@ export const foreignRows: Rule<World> = {
       const leaked = [ann.mark, ...annsOnly].find((mark) => text.includes(mark) && !asked.includes(mark))
       if (leaked === undefined) continue
       const what = leaked === ann.mark ? 'a text' : `the id ${leaked}`
-      found.set(route, { where: route.where, why: `${route.method} ${url} sends ${what} of somebody else` })
+      found.push({ where: route.where, why: `${route.method} ${url} sends ${what} of somebody else` })
     }
-    return [...found.values()]
+    return found
   },
 }

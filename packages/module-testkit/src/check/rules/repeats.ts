@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
+import { type Exchange, isSuccess, type Request, writes } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type Request, type World, writes } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
 export const readsThatWrite: Rule<World> = {
   code: 'get-writes',
   finds: 'a GET that changes rows or emits an event: browsers, caches and self-checks send GETs at will',
   mend: 'Write in a POST, or with everyMinute.',
   async find(world) {
-    const found = new Map<Route, Found>()
+    const found: Found[] = []
     for (const name of ['ann', 'guest', 'admin'] as const) {
       for (const { route, path } of world.lists(world.people[name])) {
         const sent = await world.send(world.people[name], route, { path })
         const write = writes(sent)
-        if (write)
-          found.set(route, { where: route.where, why: `GET ${sent.url} runs ${write.slice(0, 100)}` })
+        if (write) found.push({ where: route.where, why: `GET ${sent.url} runs ${write.slice(0, 100)}` })
       }
     }
-    return [...found.values()]
+    return found
   },
 }
 
@@ -47,11 +47,15 @@ export const keys: Rule<World> = {
       const first = await succeed(world, route, () => ({ 'idempotency-key': randomUUID() }))
       if (first === undefined) continue
       const [request, exchange] = first
-      const before = await world.rows()
-      const again = await world.send(exchange.caller, route, request)
-      const changed = before !== (await world.rows()) && writes(again) !== undefined
-      if (changed || again.status !== exchange.status || again.headers['idempotent-replayed'] !== 'true') {
-        const what = changed ? 'changes rows again' : `responds with ${again.status} anew`
+      const again = await world.sendWatched(exchange.caller, route, request)
+      if (
+        again.changed ||
+        again.status !== exchange.status ||
+        again.headers['idempotent-replayed'] !== 'true'
+      ) {
+        const what = again.changed
+          ? 'changes rows again'
+          : `responds with ${again.status}, not with the first response`
         found.push({ where: route.where, why: `the second ${route.method} with the same key ${what}` })
       }
     }
@@ -70,16 +74,10 @@ export const deletions: Rule<World> = {
       const first = await succeed(world, route, () => ({}))
       if (first === undefined) continue
       const [request, exchange] = first
-      const before = await world.rows()
-      const again = await world.send(exchange.caller, route, request)
-      if (before !== (await world.rows()) && writes(again) !== undefined) {
-        found.push({ where: route.where, why: `the second ${route.method} ${exchange.url} changes more` })
-      } else if (again.status >= 500) {
-        found.push({
-          where: route.where,
-          why: `the second ${route.method} ${exchange.url} responds with ${again.status}`,
-        })
-      }
+      const { changed, status } = await world.sendWatched(exchange.caller, route, request)
+      if (!changed && status < 500) continue
+      const what = changed ? 'changes more' : `responds with ${status}`
+      found.push({ where: route.where, why: `the second ${route.method} ${exchange.url} ${what}` })
     }
     return found
   },

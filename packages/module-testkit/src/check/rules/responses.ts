@@ -1,12 +1,13 @@
 import { firstError } from '@mortise/host'
 import type { TSchema } from '@sinclair/typebox'
+import { type Exchange, isSuccess } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
-// What is judged of every response, whatever the request was for.
+// What is judged of all responses so far, whatever the requests were for.
 
-export type ResponseRule = Rule<World>
+type ResponseRule = Rule<World>
 
 /** The first exchange of each route that breaks the rule. */
 const forExchanges =
@@ -29,7 +30,7 @@ const requestOf = ({ route, url, body }: Exchange) => {
   return `${route.method} ${url}${text.length > 200 ? `${text.slice(0, 200)}…` : text}`
 }
 
-export const serverErrors: ResponseRule = {
+const serverErrors: ResponseRule = {
   code: 'server-error',
   finds: 'a request that ends with a 5xx',
   mend: 'Refuse the input by its schema, or throw a problem that says what to do.',
@@ -41,7 +42,7 @@ export const serverErrors: ResponseRule = {
   }),
 }
 
-export const noResponse: ResponseRule = {
+const noResponse: ResponseRule = {
   code: 'no-response',
   finds: 'a request without a response within ten seconds',
   mend: 'Return or send a response on every path; return request.transaction(…).',
@@ -67,7 +68,7 @@ interface ProblemBody {
   readonly code?: string
 }
 
-export const undeclaredStatuses: ResponseRule = {
+const undeclaredStatuses: ResponseRule = {
   code: 'undeclared-status',
   finds:
     'a response that the route does not declare: clients do not expect it, and no schema limits its fields',
@@ -87,7 +88,7 @@ export const undeclaredStatuses: ResponseRule = {
   }),
 }
 
-export const responseBodies: ResponseRule = {
+const responseBodies: ResponseRule = {
   code: 'wrong-response',
   finds: 'a response that its own schema refuses',
   mend: 'Correct the handler, or the schema.',
@@ -106,7 +107,7 @@ export const responseBodies: ResponseRule = {
   }),
 }
 
-export const misplacedAnswers: ResponseRule = {
+const misplacedAnswers: ResponseRule = {
   code: 'misplaced-answer',
   finds: '`answer()` outside of `request.transaction`: its parts are sent as the body',
   mend: 'Return `request.transaction(function* () { … return answer(201, note) })`, or use `reply.code(201)`.',
@@ -117,7 +118,7 @@ export const misplacedAnswers: ResponseRule = {
     })),
 }
 
-export const locations: ResponseRule = {
+const locations: ResponseRule = {
   code: 'no-location',
   finds: 'a created resource without its Location, which the OpenAPI document promises',
   mend: 'Return `answer(201, note, { location })` with the path of its GET.',
@@ -134,3 +135,12 @@ export const locations: ResponseRule = {
     return shown ? `${requestOf(exchange)} responds with 201 and no Location` : undefined
   }),
 }
+
+export const responseRules = [
+  serverErrors,
+  noResponse,
+  undeclaredStatuses,
+  responseBodies,
+  misplacedAnswers,
+  locations,
+]

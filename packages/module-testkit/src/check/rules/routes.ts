@@ -1,11 +1,11 @@
-import { Kind, type TSchema } from '@sinclair/typebox'
+import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route, WatchedModule } from '../world/watch-module.ts'
 
 // What the registered module shows, before any request.
 
-export type ModuleRule = Rule<WatchedModule>
+type ModuleRule = Rule<WatchedModule>
 
 /** A rule for each route: why it is broken, or undefined. */
 const forRoutes =
@@ -16,14 +16,14 @@ const forRoutes =
       return why === undefined ? [] : [{ where: route.where, why }]
     })
 
-export const summaries: ModuleRule = {
+const summaries: ModuleRule = {
   code: 'no-summary',
   finds: 'a route without a summary, which has no name in /docs and in clients',
   mend: "Write schema: { summary: 'Add a note' }.",
   find: forRoutes(({ schema }) => (schema.summary ? undefined : 'it has no summary')),
 }
 
-export const requestSchemas: ModuleRule = {
+const requestSchemas: ModuleRule = {
   code: 'no-request-schema',
   finds: 'a route without a schema for its path parameters, or a PUT or PATCH without one for its body',
   mend: 'Write schema: { params: IdParams, body: Strict({ … }) }.',
@@ -43,7 +43,7 @@ export const requestSchemas: ModuleRule = {
 const successes = ({ schema }: Route) =>
   Object.entries(schema.response ?? {}).filter(([status]) => /^(2\d\d|2xx|default)$/i.test(status))
 
-export const responseSchemas: ModuleRule = {
+const responseSchemas: ModuleRule = {
   code: 'no-response-schema',
   finds: 'a route without a schema for its success: every field is sent, secrets too',
   mend: 'Write response: { 200: Note }, with each field that may be sent.',
@@ -62,73 +62,42 @@ function isOpen(schema: TSchema): boolean {
   return schema.type === 'object' && schema.properties === undefined && schema.patternProperties === undefined
 }
 
-/** Calls `look` with each schema inside, and its name. */
-function walk(schema: unknown, look: (schema: TSchema, name: string) => void, name = ''): void {
+/** Each schema inside, with its name. */
+function* schemasIn(schema: unknown, name = ''): Generator<[TSchema, string]> {
   if (typeof schema !== 'object' || schema === null) return
-  look(schema as TSchema, name)
+  yield [schema as TSchema, name]
   const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = schema as TSchema
-  for (const [key, value] of Object.entries(properties)) walk(value, look, key)
-  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) walk(inner, look, name)
-}
-
-const partsOf = ({ schema }: Route) =>
-  [schema.params, schema.querystring, schema.body, ...Object.values(schema.response ?? {})].filter(
-    (part) => part !== undefined,
-  )
-
-function inSchemas(test: (schema: TSchema, name: string) => boolean) {
-  return (route: Route): string | undefined => {
-    let found: string | undefined
-    for (const part of partsOf(route)) {
-      walk(part, (schema, name) => {
-        if (test(schema, name)) found ??= name
-      })
-    }
-    return found
-  }
+  for (const [key, value] of Object.entries(properties)) yield* schemasIn(value, key)
+  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) yield* schemasIn(inner, name)
 }
 
 const MONEY = /^(amount|price|cost|fee|balance|discount|tax|cents)$|(Price|Amount|Cost|Fee|Total|Balance)$/
 
-export const money: ModuleRule = {
+const isFraction = ([{ type, properties }, name]: [TSchema, string]) =>
+  (MONEY.test(name) && [type].flat().includes('number')) ||
+  (properties?.currency !== undefined && properties.amount?.type === 'number')
+
+const money: ModuleRule = {
   code: 'money',
   finds: 'money as a fraction: 0.1 + 0.2 is not 0.3, and PostgreSQL and SQLite round apart',
   mend: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
-  find(module) {
-    const isFraction = inSchemas(
-      ({ type, properties }, name) =>
-        (MONEY.test(name) && [type].flat().includes('number')) ||
-        (properties?.currency !== undefined && properties.amount?.type === 'number'),
-    )
-    return forRoutes((route) => {
-      const name = isFraction(route)
-      return name === undefined ? undefined : `"${name}" is of type number`
-    })(module)
-  },
+  find: forRoutes(({ schema: { params, querystring, body, response = {} } }) => {
+    const parts = [params, querystring, body, ...Object.values(response)]
+    const fraction = parts.flatMap((part) => [...schemasIn(part)]).find(isFraction)
+    return fraction && `"${fraction[1]}" is of type number`
+  }),
 }
 
-const TRANSFORM = Symbol.for('TypeBox.Transform')
-
-export const transforms: ModuleRule = {
-  code: 'transform',
-  finds:
-    'Type.Transform, or a validator or serializer of its own: the host validates by JSON Schema, and runs none',
-  mend: 'Declare the JSON form, and convert it in the handler.',
-  find(module) {
-    const transformed = inSchemas(
-      (schema) => TRANSFORM in schema || (schema as { [Kind]?: string })[Kind] === 'Transform',
-    )
-    return forRoutes((route) => {
-      const { validatorCompiler, serializerCompiler } = route.options
-      if (validatorCompiler) return 'it brings a validator compiler'
-      if (serializerCompiler) return 'it brings a serializer compiler'
-      const name = transformed(route)
-      return name === undefined ? undefined : `its schema has a Type.Transform${name && ` ("${name}")`}`
-    })(module)
-  },
+const serializers: ModuleRule = {
+  code: 'serializer',
+  finds: 'a serializer of its own: no response schema limits which fields are sent',
+  mend: 'Declare the fields in schema.response, and convert values in the handler.',
+  find: forRoutes(({ options }) =>
+    options.serializerCompiler ? 'it brings a serializer compiler' : undefined,
+  ),
 }
 
-export const manifestDiffers: ModuleRule = {
+const manifestDiffers: ModuleRule = {
   code: 'manifest-differs',
   finds: 'a manifest that says something else than the code',
   mend: 'Run "app module-manifest", or add --fix.',
@@ -156,7 +125,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-export const providedContracts: ModuleRule = {
+const providedContracts: ModuleRule = {
   code: 'not-provided',
   finds: 'a contract in "provides" that the module never provides: its users get undefined',
   mend: 'Call contracts.provide(name, version, implementation) while the module registers, or remove it.',
@@ -169,7 +138,7 @@ export const providedContracts: ModuleRule = {
       })),
 }
 
-export const eventTypes: ModuleRule = {
+const eventTypes: ModuleRule = {
   code: 'untyped-event',
   finds: 'an event whose data have no type: nobody can rely on them',
   mend: 'Declare each field: Type.Object({ id: Id("note") }).',
@@ -178,3 +147,14 @@ export const eventTypes: ModuleRule = {
       .filter(([, schema]) => isOpen(schema))
       .map(([type]) => ({ where: `event ${type}`, why: 'the schema of its data accepts anything' })),
 }
+
+export const moduleRules = [
+  manifestDiffers,
+  providedContracts,
+  eventTypes,
+  summaries,
+  requestSchemas,
+  responseSchemas,
+  money,
+  serializers,
+]

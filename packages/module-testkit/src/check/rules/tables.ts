@@ -9,7 +9,7 @@ export const foreignKeys: Rule<World> = {
   mend: 'Keep the id without REFERENCES, and ask the other module through its contract.',
   async find(world) {
     if (world.storage.engine !== 'sqlite') return []
-    const own = await world.tables()
+    const own = await world.tables.names()
     const found: Found[] = []
     for (const table of own) {
       const keys = await world.storage.many<{ parent: string }>(
@@ -34,7 +34,7 @@ export const migrations: Rule<World> = {
     const sets = moduleMigrations([module])
     const [set] = sets
     if (set === undefined) return []
-    const before = await world.schema()
+    const before = await world.tables.schema()
     const applied = (await storage.applied()).filter((one) => one.module === module.id)
     const folder = module.manifest.migrations as string
     const fileOf = ({ name }: AppliedMigration) => `${folder}/${name}`
@@ -44,7 +44,7 @@ export const migrations: Rule<World> = {
       if (undone.some(({ reversible }) => !reversible)) return []
       try {
         await storage.undo(undone)
-        const left = index === 0 ? await world.tables() : []
+        const left = index === 0 ? await world.tables.names() : []
         if (left.length > 0) {
           return [
             {
@@ -59,7 +59,7 @@ export const migrations: Rule<World> = {
         const name = applied.find(({ name }) => message.includes(name)) ?? first
         return [{ where: `${fileOf(name)}.down.sql`, why: message.replaceAll(`${module.directory}/`, '') }]
       }
-      const after = await world.schema()
+      const after = await world.tables.schema()
       if (after !== before) {
         return [
           { where: `${fileOf(first)}.down.sql`, why: 'down and up again give another schema than up alone' },

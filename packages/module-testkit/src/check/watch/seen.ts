@@ -43,12 +43,8 @@ export const startServing = (): void => {
   otherwise = 'a request'
 }
 
-/** The database server of the check. */
+/** What may be connected to, as `host:port`: the database server of the check. */
 export const allowed = new Set<string>()
-export const allowConnections = (target: string): unknown => allowed.add(target)
 
 /** What keeps living until someone ends it: its type and the stack of its creation, by async id. */
 export const living = new Map<number, { type: string; stack: string }>()
-
-/** Everything that was begun in `work` and its continuations and has not ended. */
-export const stillLiving = (): { type: string; stack: string }[] => [...living.values()]

@@ -1,63 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  type ActiveModule,
-  type Config,
-  EventLog,
-  type Inspect,
-  inContractOrder,
-  migrateHost,
-  moduleMigrations,
-  type Storage,
-  tokenIssuers,
-} from '@mortise/host'
-import { createHost, createLogger, createTokenVerifier } from '@mortise/host/serving'
-import { byEngine, type EventSchemas, identifier, sql } from '@mortise/module-sdk'
-import { declarationOf } from '@mortise/module-sdk/host'
+import type { Config, Storage } from '@mortise/host'
+import type { EventSchemas } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
-import { inRequest, stepsOfRequest } from '../watch/seen.ts'
-import { watchStorage } from '../watch/watch-storage.ts'
+import { inRequest } from '../watch/seen.ts'
+import { type Exchange, isSuccess, type Person, type Request, writes } from './exchange.ts'
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
-import { type Route, type WatchedModule, watchModule } from './watch-module.ts'
-
-/** One request and its response. */
-export interface Exchange {
-  readonly caller: Person
-  readonly route: Route
-  /** With the query, without the base path. */
-  readonly url: string
-  readonly body: unknown
-  /** 0: none within the time. */
-  readonly status: number
-  readonly text: string
-  readonly json: unknown
-  readonly headers: Readonly<Record<string, unknown>>
-  /** The statements and events of it. */
-  readonly steps: readonly string[]
-  /** The stack of the error behind a 500. */
-  readonly error: string | undefined
-}
-
-export interface Request {
-  /** Instead of the route's path. */
-  readonly path?: string
-  readonly query?: string
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** A caller with what they own. */
-export interface Person {
-  readonly name: string
-  readonly caller: TestCaller
-  readonly ids: Ids
-  /** As the module knows the person, once it does. */
-  id?: string | undefined
-  /** Part of each text that the person writes. */
-  readonly mark: string
-}
+import { OwnTables } from './own-tables.ts'
+import type { Route, WatchedModule } from './watch-module.ts'
 
 /** For one response, in milliseconds. */
 const PATIENCE = 10_000
@@ -66,6 +18,7 @@ const PATIENCE = 10_000
 export class World {
   readonly module: WatchedModule
   readonly storage: Storage
+  readonly tables: OwnTables
   readonly app: FastifyInstance
   readonly exchanges: Exchange[] = []
   /** Errors of event handlers. */
@@ -78,11 +31,12 @@ export class World {
   readonly #silent = new Set<Route>()
   #marks = 0
 
-  private constructor(parts: Parts) {
+  constructor(parts: Parts) {
     const { module, storage, app, config, errors, failedEvents, say } = parts
     this.emitters = parts.emitters
     this.module = module
     this.storage = storage
+    this.tables = new OwnTables(storage, module.manifest.tables)
     this.app = app
     this.failedEvents = failedEvents
     this.#errors = errors
@@ -100,44 +54,15 @@ export class World {
     }
   }
 
-  static async open(
-    { config, modules, begin }: Pick<Parameters<Inspect>[0], 'config' | 'modules' | 'begin'>,
-    id: string,
-    storage: Storage,
-  ): Promise<World> {
-    const errors: string[] = []
-    const failedEvents: World['failedEvents'] = []
-    await migrateHost(storage)
-    await storage.migrate(moduleMigrations(modules))
-    let module: WatchedModule | undefined
-    const watched = modules.map((one): ActiveModule => {
-      if (one.id !== id) return one
-      const watching = watchModule(one)
-      module = watching.watched
-      return watching.module
-    })
-    const observed = watchStorage(storage, stepsOfRequest)
-    const logger = createLogger({ ...config.log, level: 'warn' }, { write: (line) => hear(line) })
-    function hear(line: string) {
-      const { msg, err, event, type = '' } = JSON.parse(line) as LogLine
-      if (msg === 'a request failed') errors.push(err?.stack ?? '')
-      else if (event !== undefined && err?.stack) failedEvents.push({ type, stack: err.stack })
-    }
-    const app = await createHost({
-      ...{ config, logger, storage: observed, events: new EventLog(storage, logger) },
-      tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
-      modules: inContractOrder(watched),
-      notReady: () => undefined,
-    })
-    await app.react?.()
-    const say = (doing: string) => begin(id, doing)
-    const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
-    const own = { module: module as WatchedModule, storage, app, emitters }
-    return new World({ ...own, config, errors, failedEvents, say })
-  }
-
   get routes(): readonly Route[] {
     return this.module.routes
+  }
+
+  /** The routes that create something, parents first. */
+  get creating(): readonly Route[] {
+    return this.routes
+      .filter(({ method }) => method === 'POST' || method === 'PUT')
+      .toSorted((one, other) => parametersOf(one).length - parametersOf(other).length)
   }
 
   /** Who may call the route, as far as its access tells. */
@@ -191,6 +116,18 @@ export class World {
     return exchange
   }
 
+  /** Also tells whether the request changed the module's rows. They may also change in the background. */
+  async sendWatched(
+    ...request: Parameters<World['send']>
+  ): Promise<Exchange & { readonly changed: boolean }> {
+    await this.settled()
+    const before = await this.tables.rows()
+    const exchange = await this.send(...request)
+    await this.settled()
+    const changed = before !== (await this.tables.rows()) && writes(exchange) !== undefined
+    return { ...exchange, changed }
+  }
+
   /** A request of `caller` that the route's schemas accept, with the caller's ids in its path. */
   *requests(caller: Person, route: Route, count: number, seed?: number): Generator<Request> {
     const paths = this.pathsOf(caller, route)
@@ -218,10 +155,7 @@ export class World {
 
   /** Has the caller create what its routes create. */
   async fill(caller: Person, count = 3): Promise<void> {
-    const creating = this.routes
-      .filter(({ method }) => method === 'POST' || method === 'PUT')
-      .toSorted((one, other) => parametersOf(one).length - parametersOf(other).length)
-    for (const route of creating) {
+    for (const route of this.creating) {
       const sender = this.may(caller, route) ? caller : this.allowed(route)
       for (const request of this.requests(sender, route, count)) await this.send(sender, route, request)
       for (const list of this.lists(caller)) await this.send(caller, list.route, { path: list.path })
@@ -252,50 +186,6 @@ export class World {
     if (this.module.handled.size > 0) await this.app.reacted?.()
   }
 
-  /** The tables of the module. */
-  async tables(): Promise<string[]> {
-    const prefix = this.module.manifest.tables
-    if (prefix === undefined) return []
-    const rows = await this.storage.many<{ name: string }>(
-      byEngine({
-        sqlite: sql`SELECT name FROM sqlite_schema WHERE type = 'table'`,
-        postgres: sql`SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()`,
-      }),
-    )
-    return rows.map(({ name }) => name).filter((name) => name === prefix || name.startsWith(`${prefix}_`))
-  }
-
-  /** All rows of the module, in a form to compare; without the counts that a RankedList folds in the background. */
-  async rows(): Promise<string> {
-    await this.settled()
-    const tables: string[] = []
-    for (const table of await this.tables()) {
-      if (/_(rank|group)/.test(table)) continue
-      const rows = await this.storage.many(sql`SELECT * FROM ${identifier(table)}`)
-      tables.push(`${table} ${rows.map((row) => JSON.stringify(row, plain)).sort()}`)
-    }
-    return tables.join('\n')
-  }
-
-  /** The module's tables and indexes, in a form to compare. */
-  async schema(): Promise<string> {
-    const columns = byEngine({
-      sqlite: sql`
-        SELECT master.name, type, tbl_name AS "table", (SELECT group_concat(name || type || "notnull" || pk, ',')
-          FROM pragma_table_info(master.name)) AS columns FROM sqlite_schema AS master`,
-      postgres: sql`
-        SELECT table_name::text AS "table", column_name::text AS name, data_type::text AS type, is_nullable::text AS columns
-        FROM information_schema.columns WHERE table_schema = current_schema()`,
-    })
-    const rows = await this.storage.many<{ table: string }>(columns)
-    const own = new Set(await this.tables())
-    return rows
-      .filter(({ table }) => own.has(table))
-      .map((row) => JSON.stringify(row))
-      .sort()
-      .join('\n')
-  }
-
   async close(): Promise<void> {
     await this.app.close()
   }
@@ -305,27 +195,12 @@ export class World {
   }
 }
 
-interface LogLine {
-  readonly msg?: string
-  readonly err?: { readonly stack?: string }
-  /** The id and type of an event whose handler failed. */
-  readonly event?: string
-  readonly type?: string
-}
-
 interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents' | 'emitters'> {
   readonly config: Config
   readonly errors: string[]
+  /** Told before each request what the host does. */
   readonly say: (doing: string) => void
 }
-
-/** Whether it ran a statement that changes the module's rows, or emitted an event. */
-export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined =>
-  steps.find((step) => /^(insert|update|delete|replace|event)\b/i.test(step) && !/\bmortise_/.test(step))
-
-export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300
-
-const plain = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
 
 function parsed(text: string): unknown {
   try {

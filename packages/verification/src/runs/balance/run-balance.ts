@@ -4,6 +4,8 @@ import { configFile, mintToken } from '@mortise/host'
 import { Host, runApp } from '../../harness/app-command.ts'
 import { prepareApplication } from '../../harness/prepare-application.ts'
 import { Random } from '../../harness/random.ts'
+import { outcome } from '../../harness/repeat.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { Acknowledged } from './acknowledged.ts'
 import { prepareChanges } from './changes.ts'
 import { type Balancer, startNginx } from './nginx.ts'
@@ -15,27 +17,12 @@ export interface BalanceOptions {
   readonly database: string
   readonly hosts: number
   readonly clients: number
-  /** The number of times that the third module is installed and removed on every host. */
-  readonly rounds: number
   readonly seed: number
   /** Put nginx in front. Otherwise the clients use the hosts in turn. */
   readonly nginx: boolean
   /** Ends the run after the current command. */
-  readonly signal?: AbortSignal
-  readonly onProgress?: (text: string) => void
-}
-
-export interface BalanceReport {
-  readonly requests: number
-  readonly seconds: number
-  /** The slowest response, in milliseconds. */
-  readonly slowest: number
-  /** The number of 503 `busy` responses; each was followed by a retry. */
-  readonly busy: number
-  readonly changes: number
-  readonly purchases: number
-  /** The failures; empty if all is well. */
-  readonly failures: readonly string[]
+  readonly signal: AbortSignal
+  readonly onProgress: (text: string) => void
 }
 
 /** The number of shoppers per shared cart. Half of the shoppers share carts. */
@@ -48,7 +35,7 @@ const FAILURES_TOLD = 50
  * third module is changed on each. No request may fail. At the end, carts and purchases must be
  * exactly the acknowledged ones.
  */
-export async function runBalance(options: BalanceOptions): Promise<BalanceReport> {
+export async function runBalance(options: BalanceOptions): Promise<Outcome> {
   const run = new Balance(options)
   try {
     return await run.run()
@@ -69,11 +56,10 @@ class Balance {
     this.#options = options
   }
 
-  async run(): Promise<BalanceReport> {
-    const { clients, rounds } = this.#options
+  async run(): Promise<Outcome> {
     const application = await this.#prepare()
     const target = await this.#serve()
-    const callers = await this.#callers(clients, application)
+    const callers = await this.#callers(this.#options.clients, application)
     this.#shoppers = callers.map(
       ({ token, acknowledged }, number) =>
         new Shopper({
@@ -84,16 +70,14 @@ class Balance {
           onFailure: (text) => this.#fail(text),
         }),
     )
-    const begun = performance.now()
     for (const shopper of this.#shoppers) shopper.start()
-    const changes = await this.#change(rounds)
+    const changes = await this.#change()
     await Promise.all(this.#shoppers.map((shopper) => shopper.stop()))
-    const seconds = (performance.now() - begun) / 1000
     const requests = this.#shoppers.reduce((sum, shopper) => sum + shopper.requests, 0)
     const busy = this.#shoppers.reduce((sum, shopper) => sum + shopper.busy, 0)
-    const slowest = Math.max(...this.#shoppers.map((shopper) => shopper.slowest))
     const purchases = await this.#compare(callers)
-    return { requests, seconds, slowest, busy, changes, purchases, failures: this.#failures }
+    const figures = { requests, 'asked to try again': busy, changes, purchases }
+    return outcome(figures, this.#failures, ['changes', 'purchases'])
   }
 
   async stop(): Promise<void> {
@@ -105,7 +89,7 @@ class Balance {
   #fail(text: string): void {
     if (this.#failures.length === FAILURES_TOLD) return
     this.#failures.push(text)
-    this.#options.onProgress?.(`failed: ${text}`)
+    this.#options.onProgress(`failed: ${text}`)
   }
 
   /** One application and a copy for each host, like a rollout to several machines. */
@@ -157,19 +141,15 @@ class Balance {
    * Runs the life of a third module on one host after the other.
    * @returns the number of commands
    */
-  async #change(rounds: number): Promise<number> {
-    const commands = await prepareChanges(this.#options.folder)
+  async #change(): Promise<number> {
     let done = 0
-    for (let round = 1; round <= rounds; round++) {
-      for (const argv of commands) {
-        for (const directory of this.#directories) {
-          if (this.#options.signal?.aborted) return done
-          const { exitCode, said } = await runApp(directory, argv)
-          if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
-          done += 1
-        }
+    for (const argv of await prepareChanges(this.#options.folder)) {
+      for (const directory of this.#directories) {
+        if (this.#options.signal.aborted) return done
+        const { exitCode, said } = await runApp(directory, argv)
+        if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
+        done += 1
       }
-      this.#options.onProgress?.(`round ${round} of ${rounds}: ${this.#failures.length} failures`)
     }
     return done
   }

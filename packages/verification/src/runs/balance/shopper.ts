@@ -40,8 +40,6 @@ export class Shopper {
    * sent again.
    */
   busy = 0
-  /** The slowest response, in milliseconds. */
-  slowest = 0
 
   constructor(options: ShopperOptions) {
     this.#options = options
@@ -133,7 +131,6 @@ export class Shopper {
   }
 
   async #fetchOnce(method: string, path: string, sent?: object): Promise<Answer> {
-    const begun = performance.now()
     this.requests += 1
     const response = await fetch(`${this.#options.target()}${path}`, {
       method,
@@ -144,7 +141,6 @@ export class Shopper {
       ...(sent && { body: JSON.stringify(sent) }),
     })
     const text = await response.text()
-    this.slowest = Math.max(this.slowest, performance.now() - begun)
     const isJson = response.headers.get('content-type')?.includes('json')
     return { status: response.status, body: isJson ? JSON.parse(text) : text }
   }

@@ -4,33 +4,20 @@ import { type Answered, ask, type Cut } from '../../harness/ask.ts'
 import { HostGroup } from '../../harness/host-group.ts'
 import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 
 export interface DuplicatesOptions {
   readonly folder: string
-  readonly keys: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
-  readonly database?: string | undefined
-  /** The largest number of answers before a host is killed. */
-  readonly killWithin?: number
-  readonly onProgress?: (text: string) => void
+  readonly database: string | undefined
+  readonly onProgress: (text: string) => void
 }
 
-export interface DuplicatesReport {
-  readonly keys: number
-  readonly requests: number
-  /** Complete answers, without those that ask for a retry. */
-  readonly acknowledged: number
-  /** Kills of hosts, and cut connections of clients and COMMITs, by moment. */
-  readonly kills: number
-  readonly cuts: Readonly<Record<string, number>>
-  /** Answers that ask for a retry, by code. */
-  readonly again: Readonly<Record<string, number>>
-  /** Empty if the promise holds. */
-  readonly failures: readonly string[]
-}
-
+const KEYS = 100
+/** A host is killed after at most this many answers. */
+const KILL_WITHIN = 150
 /** Concurrent keys. */
 const AT_ONCE = 16
 const MOST_DUPLICATES = 5
@@ -55,7 +42,7 @@ interface Intent {
  * Sends duplicates of each request to hosts that are killed, over connections that are cut, until it
  * gets an answer. Each request must take effect once, and all its answers must be the same bytes.
  */
-export async function runDuplicates(options: DuplicatesOptions): Promise<DuplicatesReport> {
+export async function runDuplicates(options: DuplicatesOptions): Promise<Outcome> {
   const run = new DuplicatesRun(options)
   try {
     return await run.run()
@@ -73,8 +60,7 @@ class DuplicatesRun {
   #hosts: HostGroup | undefined
   /** The first answer by key and route. */
   readonly #answers: { readonly intent: Intent; readonly answer: string }[] = []
-  readonly #cuts: Record<string, number> = {}
-  readonly #again: Record<string, number> = {}
+  #cuts = 0
   readonly #failures: string[] = []
   /** Cuts and kills have ended. */
   #isCalm = false
@@ -92,18 +78,16 @@ class DuplicatesRun {
     this.#untilKill = this.#answersUntilKill()
   }
 
-  async run(): Promise<DuplicatesReport> {
-    const { keys, seed, onProgress } = this.#options
+  async run(): Promise<Outcome> {
+    const { seed } = this.#options
     const hosts = await this.#start()
     const users = await Promise.all(
       Array.from({ length: AT_ONCE }, (_, index) => hosts.mintToken(`u${index}`)),
     )
     let next = 0
     const work = async () => {
-      while (next < keys && this.#failures.length < FAILURES_TOLD) {
+      while (next < KEYS && this.#failures.length < FAILURES_TOLD) {
         const number = next++
-        if (number > 0 && number % 1000 === 0)
-          onProgress?.(`${number} keys, ${this.#failures.length} failures`)
         await this.#tryKey(number, users[number % AT_ONCE] as string, new Random(seed * 1_000_003 + number))
       }
     }
@@ -114,18 +98,14 @@ class DuplicatesRun {
     for (const proxy of this.#proxies) proxy.cutting = false
     await this.#repeatAll()
     await this.#count(await hosts.mintToken('reader', 'purchase:read'))
-    for (const { cuts } of this.#proxies) {
-      for (const [moment, count] of Object.entries(cuts)) add(this.#cuts, `COMMIT, ${moment}`, count)
-    }
-    return {
+    const figures = {
       keys: next,
       requests: this.#requests,
-      acknowledged: this.#acknowledged,
-      kills: this.#kills,
-      cuts: this.#cuts,
-      again: this.#again,
-      failures: this.#failures,
+      'responses compared': this.#acknowledged,
+      'hosts killed': this.#kills,
+      'connections cut': this.#proxies.reduce((sum, { cuts }) => sum + cuts, this.#cuts),
     }
+    return { figures, failures: this.#failures }
   }
 
   async stop(): Promise<void> {
@@ -165,7 +145,7 @@ class DuplicatesRun {
   }
 
   #answersUntilKill(): number {
-    return this.#random.between(20, this.#options.killWithin ?? 1000)
+    return this.#random.between(20, KILL_WITHIN)
   }
 
   #anyHost(random: Random) {
@@ -225,7 +205,7 @@ class DuplicatesRun {
   async #ask(intent: Intent, random: Random, cut?: Cut): Promise<Answered | undefined> {
     const host = this.#anyHost(random)
     this.#requests += 1
-    if (cut) add(this.#cuts, cut, 1)
+    if (cut) this.#cuts += 1
     let answer: Answered
     try {
       answer = await ask(this.#agent, { ...intent, url: host.url + intent.path }, cut)
@@ -236,7 +216,6 @@ class DuplicatesRun {
     }
     const { code } = JSON.parse(answer.body)
     if (answer.status >= 500 || code === 'idempotency-running') {
-      add(this.#again, code, 1)
       if (code === 'internal-error') this.#fail(`${intent.method} ${intent.path}: ${answer.body}`)
       return undefined
     }
@@ -283,7 +262,7 @@ class DuplicatesRun {
   #fail(text: string): void {
     if (this.#failures.length >= FAILURES_TOLD) return
     this.#failures.push(text)
-    this.#options.onProgress?.(`failed: ${text}`)
+    this.#options.onProgress(`failed: ${text}`)
   }
 }
 
@@ -296,7 +275,3 @@ const lasting = ({ status, headers, body }: Answered): string =>
     etag: headers.etag,
     body,
   })
-
-function add(counts: Record<string, number>, name: string, count: number): void {
-  counts[name] = (counts[name] ?? 0) + count
-}

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../harness/ask.ts'
 import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { writeMailModule } from './mail-module.ts'
 import { Receiver } from './receiver.ts'
 
@@ -12,24 +13,15 @@ export interface JobsOptions {
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
   readonly database?: string | undefined
-  readonly kills: number
 }
 
-export interface JobsReport {
-  readonly 'jobs acknowledged': number
-  readonly 'transactions rolled back': number
-  readonly 'hosts killed': number
-  readonly 'jobs done twice': number
-  /** The failures; empty if all is well. */
-  readonly failures: readonly string[]
-}
-
+const KILLS = 5
 const AT_ONCE = 4
 /** The time limit until the last job is done, in milliseconds. */
 const PATIENCE = 60_000
 
 /** Stores jobs on hosts that are killed; the receiver of the jobs notes each one that arrives. */
-export async function runJobs({ folder, seed, database, kills }: JobsOptions): Promise<JobsReport> {
+export async function runJobs({ folder, seed, database }: JobsOptions): Promise<Outcome> {
   const receiver = new Receiver()
   const agent = new Agent({ keepAlive: true })
   try {
@@ -40,7 +32,7 @@ export async function runJobs({ folder, seed, database, kills }: JobsOptions): P
     receiver.close()
   }
 
-  async function run(hosts: HostGroup): Promise<JobsReport> {
+  async function run(hosts: HostGroup): Promise<Outcome> {
     const random = new Random(seed)
     const acknowledged = new Set<number>()
     const refused = new Set<number>()
@@ -56,7 +48,7 @@ export async function runJobs({ folder, seed, database, kills }: JobsOptions): P
       }
     }
     const clients = Promise.all(Array.from({ length: AT_ONCE }, client))
-    for (let kill = 0; kill < kills; kill += 1) {
+    for (let kill = 0; kill < KILLS; kill += 1) {
       await pause(random.between(100, 600))
       receiver.kills += 1
       await hosts.any(random).killAndStart()
@@ -71,13 +63,13 @@ export async function runJobs({ folder, seed, database, kills }: JobsOptions): P
     for (const number of receiver.numbers) {
       if (refused.has(number)) failures.push(`the job of ${number} is done, and its transaction failed`)
     }
-    return {
+    const figures = {
       'jobs acknowledged': acknowledged.size,
       'transactions rolled back': refused.size,
-      'hosts killed': kills,
+      'hosts killed': KILLS,
       'jobs done twice': receiver.duplicates,
-      failures,
     }
+    return { figures, failures }
   }
 
   /** The status; undefined without a response, when the outcome is unknown. */

@@ -4,32 +4,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { databaseAddress, openStorage, readConfig, type Storage } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
 import { type Answered, ask } from '../../harness/ask.ts'
-import { HostGroup } from '../../harness/host-group.ts'
-import { ownSchema } from '../../harness/own-schema.ts'
+import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { writeTallyModule } from './tally-module.ts'
 
 export interface OutboxOptions {
   readonly folder: string
-  readonly transactions: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
   readonly database?: string | undefined
-  /** Kill a host after at most this many responses. */
-  readonly killWithin?: number
 }
 
-export interface OutboxReport {
-  readonly acknowledged: number
-  /** Transactions that failed on purpose. */
-  readonly failed: number
-  readonly kills: number
-  readonly events: number
-  /** The failures; empty if all is well. */
-  readonly failures: readonly string[]
-}
-
+const TRANSACTIONS = 300
 const AT_ONCE = 16
+/** A host is killed after at most this many responses. */
+const KILL_WITHIN = 150
 const SUBJECTS = 40
 /** The time limit until the module has handled the last event, in milliseconds. */
 const PATIENCE = 120_000
@@ -38,34 +28,26 @@ const PATIENCE = 120_000
  * Changes with events, on hosts that are killed. The emitted and handled events must be exactly the
  * committed ones.
  */
-export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
-  const { folder, transactions, seed, database, killWithin = 800 } = options
-  const schema = database === undefined ? undefined : ownSchema(database)
+export async function runOutbox({ folder, seed, database }: OutboxOptions): Promise<Outcome> {
   const agent = new Agent({ keepAlive: true })
   const random = new Random(seed)
-  let hosts: HostGroup | undefined
   try {
-    hosts = await HostGroup.start({
-      folder,
-      modules: [await writeTallyModule(join(folder, 'tally'))],
-      databases: schema === undefined ? [] : [schema.url, schema.url, schema.url],
+    const modules = [await writeTallyModule(join(folder, 'tally'))]
+    return await withHosts(database, { folder, modules }, async (hosts) => {
+      const done = await work(hosts)
+      const unheard = await untilHeard(hosts)
+      await hosts.stop()
+      const { events, failures } = await compare(hosts.directory)
+      return { figures: { ...done, events }, failures: [...unheard, ...failures] }
     })
-    const done = await work(hosts)
-    const failures = [...(await untilHeard(hosts))]
-    await hosts.stop()
-    hosts = undefined
-    const compared = await compare()
-    return { ...done, events: compared.events, failures: [...failures, ...compared.failures] }
   } finally {
     agent.destroy()
-    await hosts?.stop()
-    await schema?.drop()
   }
 
-  async function work(hosts: HostGroup): Promise<Pick<OutboxReport, 'acknowledged' | 'failed' | 'kills'>> {
-    const done = { acknowledged: 0, failed: 0, kills: 0 }
-    let left = transactions
-    let untilKill = random.between(20, killWithin)
+  async function work(hosts: HostGroup): Promise<Record<string, number>> {
+    const done = { 'transactions acknowledged': 0, 'transactions rolled back': 0, 'hosts killed': 0 }
+    let left = TRANSACTIONS
+    let untilKill = random.between(20, KILL_WITHIN)
     let killing: Promise<void> | undefined
     const one = async () => {
       while (left > 0) {
@@ -75,16 +57,16 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
         )
         const fails = random.chance(0.1)
         const status = await change(hosts, { subjects: [...subjects], fails })
-        if (status === 200) done.acknowledged += 1
-        if (status === 500) done.failed += 1
+        if (status === 200) done['transactions acknowledged'] += 1
+        if (status === 500) done['transactions rolled back'] += 1
         untilKill -= 1
         if (untilKill !== 0) continue
-        done.kills += 1
+        done['hosts killed'] += 1
         killing = hosts
           .any(random)
           .killAndStart()
           .then(() => {
-            untilKill = random.between(20, killWithin)
+            untilKill = random.between(20, KILL_WITHIN)
           })
       }
     }
@@ -120,19 +102,15 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
     }
     return [`not all was heard within ${PATIENCE / 1000} s: ${told}`]
   }
+}
 
-  /** Compares the emitted and handled events with the committed changes. */
-  async function compare(): Promise<{ events: number; failures: string[] }> {
-    const place =
-      schema === undefined
-        ? databaseAddress(await readConfig(join(folder, 'application'), {}))
-        : { url: schema.url }
-    const storage = await openStorage({ ...place, onFatal: () => {} })
-    try {
-      return await compareIn(storage)
-    } finally {
-      await storage.close()
-    }
+/** Compares the emitted and handled events with the committed changes. */
+async function compare(directory: string): Promise<{ events: number; failures: string[] }> {
+  const storage = await openStorage(databaseAddress(await readConfig(directory, {})))
+  try {
+    return await compareIn(storage)
+  } finally {
+    await storage.close()
   }
 }
 

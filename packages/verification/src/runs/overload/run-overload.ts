@@ -44,7 +44,7 @@ export async function runOverload({
     const share = await shareOf(host)
     const probing = probe(url, stop.signal)
     const port = Number(new URL(url).port)
-    const options: CrowdOptions = { port, seed, tokens, milliseconds, patient: 0.5 }
+    const options: CrowdOptions = { port, seed, tokens, milliseconds }
     const report = await crowd.ask<CrowdReport>(options).finally(() => stop.abort())
     const limit = PROBE / (await share())
     const probes = await probing

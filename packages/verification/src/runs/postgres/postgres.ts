@@ -11,19 +11,9 @@ export const postgres: Verification = {
   async run({ seed, minutes, signal, onProgress }) {
     const end = performance.now() + minutes * 60_000
     const isOver = (rounds: number) => signal.aborted || (rounds >= SLICE && performance.now() >= end)
-    const report = await runChaos({ isOver, clients: 8, seed, onProgress })
-    const { rounds, acknowledged, refused, unknown, lost, doubled, slowest, failures } = report
-    const figures = {
-      rounds: rounds.length,
-      'writes acknowledged': acknowledged,
-      'writes refused': refused,
-      'writes of unknown outcome': unknown,
-      lost,
-      doubled,
-      'slowest response, ms': slowest,
-      ...Object.assign({}, ...kinds.map((kind) => figuresOf(rounds, kind))),
-    }
-    return outcome(figures, failures, ['writes acknowledged'])
+    const { rounds, figures, failures } = await runChaos({ isOver, clients: 8, seed, onProgress })
+    const ofKinds = Object.assign({}, ...kinds.map((kind) => figuresOf(rounds, kind)))
+    return outcome({ ...figures, ...ofKinds }, failures, ['writes acknowledged'])
   },
 }
 

@@ -13,6 +13,7 @@ import { hostServer } from '../../harness/host-group.ts'
 import { mintUsers } from '../../harness/mint-users.ts'
 import { prepareApplication } from '../../harness/prepare-application.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { type Fault, faults } from './faults.ts'
 import { WatchedHost } from './watched-host.ts'
 import { Writer } from './writer.ts'
@@ -44,17 +45,8 @@ export interface Round {
   readonly lines: number
 }
 
-export interface ChaosReport {
+export interface ChaosReport extends Outcome {
   readonly rounds: readonly Round[]
-  readonly acknowledged: number
-  /** Writes with 503. */
-  readonly refused: number
-  readonly unknown: number
-  readonly lost: number
-  readonly doubled: number
-  /** The slowest answer to a write, in milliseconds. */
-  readonly slowest: number
-  readonly failures: readonly string[]
 }
 
 /** Time limit for the hosts to notice, and to write again, in milliseconds. */
@@ -127,16 +119,16 @@ class Chaos {
     } while (!this.#options.isOver(rounds.length))
     const slowest = Math.round(Math.max(...writers.map((writer) => writer.slowest)))
     if (slowest > ANSWER_LIMIT) this.#fail(`the slowest write took ${slowest} ms`)
-    return {
-      rounds,
-      acknowledged: this.#sum('acknowledged'),
-      refused: this.#sum('refused'),
-      unknown: this.#sum('unknown'),
+    const figures = {
+      rounds: rounds.length,
+      'writes acknowledged': this.#sum('acknowledged'),
+      'writes refused': this.#sum('refused'),
+      'writes of unknown outcome': this.#sum('unknown'),
       lost: this.#sum('lost'),
       doubled: this.#sum('doubled'),
-      slowest,
-      failures: this.#failures,
+      'slowest response, ms': slowest,
     }
+    return { rounds, figures, failures: this.#failures }
   }
 
   #sum(key: 'acknowledged' | 'refused' | 'unknown' | 'lost' | 'doubled'): number {

@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ApplicationState, callRunningHost, configFile, readLockFile } from '@mortise/host'
-import { Host, type Outcome, runApp } from '../../harness/app-command.ts'
+import { type Ended, Host, runApp } from '../../harness/app-command.ts'
 import type { Sample } from '../../harness/figures.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { Client, get, stateOf } from './client.ts'
 import { Connection } from './connection.ts'
 import { growth } from './growth.ts'
@@ -20,16 +21,6 @@ export interface SoakOptions {
   readonly signal?: AbortSignal
   /** Called with the progress and each failure. */
   readonly onProgress?: (text: string) => void
-}
-
-export interface SoakReport {
-  /** Steps by outcome: `done`, `refused`, `reverted`, `killed`, `two at once`. */
-  readonly outcomes: Readonly<Record<string, number>>
-  readonly requests: number
-  readonly writes: number
-  readonly samples: readonly Sample[]
-  /** Empty if the promise holds. */
-  readonly failures: readonly string[]
 }
 
 /** The changing modules; `steady` is under load. */
@@ -51,7 +42,7 @@ const FAILURES_TOLD = 50
  * Runs the real host under load while the real command changes it and is sometimes killed. Checks
  * every answer against the modules of its time. Failures are reported, not thrown.
  */
-export async function runSoak(options: SoakOptions): Promise<SoakReport> {
+export async function runSoak(options: SoakOptions): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-soak-'))
   const soak = new Soak(folder, options)
   try {
@@ -83,7 +74,7 @@ class Soak {
     this.#steps = new Steps(folder, changing, this.#random)
   }
 
-  async run(): Promise<SoakReport> {
+  async run(): Promise<Outcome> {
     await mkdir(this.#directory)
     for (const argv of [
       ['init'],
@@ -118,13 +109,13 @@ class Soak {
     if (first && last) for (const text of growth(first, last)) this.#fail(text)
     await this.#finish()
     const written = this.#clients.reduce((sum, { acknowledged }) => sum + acknowledged.entries, 0)
-    return {
-      outcomes: this.#outcomes,
+    const changes = Object.entries(this.#outcomes).map(([kind, count]) => [`changes ${kind}`, count] as const)
+    const figures = {
       requests: this.#requests,
-      writes: written,
-      samples: this.#samples,
-      failures: this.#failures,
+      'writes acknowledged': written,
+      ...Object.fromEntries(changes),
     }
+    return { figures, failures: this.#failures }
   }
 
   /** Ends all processes and connections in any state. */
@@ -196,7 +187,7 @@ class Soak {
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1
   }
 
-  #expect(number: number, { argv }: Step, { exitCode, said }: Outcome, allowed: readonly number[]): void {
+  #expect(number: number, { argv }: Step, { exitCode, said }: Ended, allowed: readonly number[]): void {
     if (exitCode !== undefined && allowed.includes(exitCode)) return
     this.#fail(
       `step ${number}: "app ${argv.join(' ')}" ended with ${exitCode}, not ${allowed.join(' or ')}: ${said}`,
@@ -253,7 +244,7 @@ class Soak {
     const state = await this.#state()
     if (this.#host === undefined || state === undefined) return this.#fail(`step ${step}: the host is gone`)
     const figures = await this.#host.figures()
-    const sample = { step, switches: state.switches, packages: state.loadedPackages, ...figures }
+    const sample = { step, packages: state.loadedPackages, ...figures }
     this.#samples.push(sample)
     this.#options.onProgress?.(
       `step ${step}: ${state.switches} switches, ${state.loadedPackages} packages, ${this.#requests} requests, ` +

@@ -10,12 +10,10 @@ export const soak: Verification = {
     'No request fails and no write is lost while modules are installed, upgraded, rolled back and removed, commands are killed, and memory stays flat.',
   async run({ seed, minutes, signal, onProgress }) {
     const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, minutes * 60_000))])
-    const { outcomes, requests, writes, failures } = await runSoak({
+    const { figures, failures } = await runSoak({
       ...{ clients: minutes === 0 ? 8 : 32, seed, onProgress },
       ...(minutes === 0 ? { steps: SLICE, signal } : { steps: Number.POSITIVE_INFINITY, signal: over }),
     })
-    const steps = Object.entries(outcomes).map(([kind, count]) => [`changes ${kind}`, count] as const)
-    const figures = { requests, 'writes acknowledged': writes, ...Object.fromEntries(steps) }
     // In a slice a command may end before it is killed.
     const kills = minutes === 0 ? [] : ['changes killed']
     return outcome(figures, failures, ['writes acknowledged', 'changes done', ...kills])

@@ -23,6 +23,8 @@ export class Steps {
   readonly #folder: string
   readonly #random: Random
   readonly #modules: readonly string[]
+  /** A module of these was installed: before that, a rollback would remove the one under load. */
+  #canRollBack = false
   #version = 0
   #mark = 0
   #fault = 0
@@ -41,10 +43,11 @@ export class Steps {
     const install = async () => step('module-install', await this.#write(module))
     const rollback = async () => step('module-rollback')
     const locked = modules[module]
+    this.#canRollBack ||= this.#modules.some((id) => modules[id] !== undefined)
     if (!locked) {
       return await this.#random.weighted([
         [6, install],
-        [1, rollback],
+        [this.#canRollBack ? 1 : 0, rollback],
       ])()
     }
     const turn = locked.enabled ? 'module-disable' : 'module-enable'

@@ -3,27 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../harness/ask.ts'
 import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
+import type { Outcome } from '../../harness/verification.ts'
 import { Follower } from './follower.ts'
 
 export interface ReconnectsOptions {
   readonly folder: string
-  readonly reconnects: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
-  readonly database?: string | undefined
-  readonly onProgress?: (text: string) => void
+  readonly database: string | undefined
 }
 
-export interface ReconnectsReport {
-  /** The fewest of a follower. */
-  readonly reconnects: number
-  readonly events: number
-  /** The number of killed hosts, switched generations and clients that left. */
-  readonly disruptions: Readonly<Record<string, number>>
-  /** The failures; empty if all is well. */
-  readonly failures: readonly string[]
-}
-
+/** How often each follower reconnects at least. */
+const RECONNECTS = 4
 const WRITERS = 4
 /** The longest pause between two purchases of one writer, in milliseconds. */
 const BREATH = 40
@@ -43,16 +34,12 @@ const disruptions = [
  * clients disconnect. Compares the events that they received with the stored ones, and with the
  * acknowledged purchases.
  */
-export async function runReconnects(options: ReconnectsOptions): Promise<ReconnectsReport> {
-  const { folder, database } = options
+export async function runReconnects({ folder, seed, database }: ReconnectsOptions): Promise<Outcome> {
   const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event']
-  return await withHosts(database, { folder, modules }, (hosts) => follow(hosts, options))
+  return await withHosts(database, { folder, modules }, (hosts) => follow(hosts, seed))
 }
 
-async function follow(
-  hosts: HostGroup,
-  { reconnects, seed, onProgress }: ReconnectsOptions,
-): Promise<ReconnectsReport> {
+async function follow(hosts: HostGroup, seed: number): Promise<Outcome> {
   const random = new Random(seed)
   const failures: string[] = []
   const bearer = async (subject: string, scope?: string) => ({
@@ -79,11 +66,11 @@ async function follow(
   const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => write(number)))
   writing.catch(() => {})
 
-  const counts: Record<string, number> = {}
+  let kills = 0
   const fewest = () => Math.min(...followers.map((follower) => follower.reconnects))
-  for (let reported = 0; fewest() < reconnects; ) {
+  while (fewest() < RECONNECTS) {
     const disruption = random.weighted(disruptions)
-    counts[disruption] = (counts[disruption] ?? 0) + 1
+    if (disruption === 'killed') kills += 1
     const before = followers.map((follower) => follower.events.length)
     if (disruption === 'killed') await hosts.any(random).killAndStart()
     else if (disruption === 'switched') await hosts.switchAny(random, 'api-cart')
@@ -94,9 +81,6 @@ async function follow(
       break
     }
     await pause(random.between(0, PAUSE))
-    const done = Math.floor(fewest() / 10)
-    if (done > reported) onProgress?.(`${fewest()} reconnects, ${made.length} purchases`)
-    reported = done
   }
   isOver = true
   await writing.catch((error: Error) => failures.push(error.message))
@@ -117,7 +101,8 @@ async function follow(
   failures.push(...differences('purchases', created.sort(), made.toSorted()))
   await Promise.all(following)
   agent.destroy()
-  return { reconnects: fewest(), events: expected[0]?.length ?? 0, disruptions: counts, failures }
+  const figures = { reconnects: fewest(), events: expected[0]?.length ?? 0, 'hosts killed': kills }
+  return { figures, failures }
 }
 
 /** Sends a purchase with one key until it gets a response. @returns the id of the purchase */

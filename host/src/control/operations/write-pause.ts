@@ -1,6 +1,20 @@
 import { Type } from '@sinclair/typebox'
 import { hostOperation } from '../operation.ts'
 
+/** Responds when earlier writes are done; lasts while the connection is open. */
+export const hold = hostOperation({
+  input: Type.Object({ file: Type.String() }),
+  run: (host, { file }, response) => host.hold.begin(file, response),
+})
+
+/** A sign of life from the holder of the write pause, which ends 30 s after the last one. */
+export const keep = hostOperation({
+  async run(host) {
+    host.hold.keep()
+    return {}
+  },
+})
+
 /**
  * Replaces the text of app.config.json, which then names another database, during a write pause.
  * The pause then lasts to the end of the process.

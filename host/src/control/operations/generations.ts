@@ -1,0 +1,64 @@
+import { Type } from '@sinclair/typebox'
+import { settlesWithin } from '../../telemetry/settles-within.ts'
+import { assertMigrationsUnused } from '../open-application.ts'
+import { databaseOperation, hostOperation, RefusedError } from '../operation.ts'
+import { byAll, byAllResponsive } from '../pool.ts'
+
+/** Serves the current modules.lock.json. */
+export const activate = hostOperation({
+  input: Type.Object({
+    /** Retries failed modules: the lock came from outside, or packages are back in the store. */
+    again: Type.Optional(Type.Boolean()),
+    /** The text of app.config.json before and after a change of settings. */
+    config: Type.Optional(Type.Object({ former: Type.String(), next: Type.String() })),
+  }),
+  // Code of a module may block the event loop while it loads.
+  holdsLoop: 30_000,
+  inPool: byAllResponsive,
+  async run(host, { again, config }) {
+    const generation = await host.installed.activate({ probed: true, again, config })
+    await host.tellHosts()
+    return { generation }
+  },
+})
+
+/** At least this many seconds. Returns `watched` if the watch continues. */
+export const settle = hostOperation({
+  input: Type.Object({ generation: Type.Integer(), seconds: Type.Integer() }),
+  // Until `LoopWatchdog` ends the process.
+  holdsLoop: 45_000,
+  isAwaited: true,
+  inPool: byAllResponsive,
+  run: async (host, { generation, seconds }) => ({ verdict: await host.settle(generation, seconds * 1000) }),
+})
+
+/** How long a caller waits for the end of a previous generation, in milliseconds. */
+const TIMEOUT = 10_000
+
+/**
+ * Waits until no previous generation serves, here or, for these modules, on another host of the
+ * database.
+ */
+export const retired = databaseOperation({
+  changesNothing: true,
+  input: Type.Object({ modules: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))) }),
+  inPool: byAll,
+  async run(application, { modules = [] }) {
+    const retired = application.installed?.retired() ?? Promise.resolve()
+    if (!(await settlesWithin(TIMEOUT, retired))) {
+      throw new RefusedError(
+        `requests from before the change are still in progress after ${TIMEOUT / 1000} s`,
+      )
+    }
+    await assertMigrationsUnused(application, modules)
+    return {}
+  },
+})
+
+/** Replaces the processes that serve, one by one. */
+export const restart = hostOperation({
+  async run(): Promise<{ readonly workers: number }> {
+    throw new RefusedError('it is one process, so a restart would interrupt service')
+  },
+  inPool: async (pool) => ({ status: 200, body: { workers: await pool.restart() } }),
+})

@@ -1,0 +1,92 @@
+import { type Config, tokenIssuers } from '../../config/config.ts'
+import type { InstalledModules } from '../../generations/installed-modules.ts'
+import type { OpenapiDocument } from '../../routes/openapi-document.ts'
+import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/prometheus-format.ts'
+import { databaseOperation, hostOperation } from '../operation.ts'
+import { pendingSettings } from '../pending-settings.ts'
+import { noResponse } from '../pool.ts'
+
+export const state = hostOperation({
+  reads: true,
+  run: async (host) => host.state(),
+  async inPool(pool) {
+    const state = await pool.state()
+    return state === undefined ? noResponse(pool) : { status: 200, body: state }
+  },
+})
+
+/** Host settings that differ from what the host uses. */
+export const settings = hostOperation({
+  reads: true,
+  run: async (host) => ({ pending: await pendingSettings(host) }),
+})
+
+/** With these a command uses the same database and secret. */
+export interface HostEnvironment {
+  readonly APP_DATABASE: string
+  readonly APP_SECRET?: string
+}
+
+/** The database and the secret of the host. */
+export const environment = hostOperation({
+  reads: true,
+  async run({ config: { database, databaseFile, secret } }): Promise<HostEnvironment> {
+    return {
+      APP_DATABASE: databaseFile ?? database,
+      ...(secret && { APP_SECRET: Buffer.from(secret).toString() }),
+    }
+  },
+})
+
+/** The hosts that serve from the database: this one and the others. */
+export const hosts = databaseOperation({
+  reads: true,
+  run: async ({ hosts: { self, others } }) => ({ ...(self && { self }), others: await others() }),
+})
+
+export const schema = databaseOperation({
+  reads: true,
+  run: ({ storage }) => storage.schema(),
+  withoutDatabase: async () => ({ statements: [], ledger: [] }),
+})
+
+export const metrics = hostOperation({
+  reads: true,
+  run: (host) => host.metrics(),
+  async inPool(pool, request) {
+    const answers = await pool.askAll(request)
+    const families = answers.flatMap(({ status, body }) => (status === 200 ? [body as MetricFamily[]] : []))
+    // Those whose figures are missing, not those that are silent by now.
+    const silent = answers.filter(({ status }) => status === 504).length
+    const processes = gauge('mortise_workers', 'Processes of app start --workers by state', 'max', [
+      { labels: { state: 'serving' }, value: pool.serving - silent },
+      { labels: { state: 'silent' }, value: silent },
+    ])
+    return { status: 200, body: [...mergeFamilies(families), processes] }
+  },
+})
+
+export const openapi = databaseOperation({
+  reads: true,
+  async run({ config, storage, installed }): Promise<OpenapiDocument> {
+    if (installed !== undefined) return await documentOf(installed, config)
+    // Only a command without a host comes here. The other commands need no Fastify.
+    const { InstalledModules } = await import('../../generations/installed-modules.ts')
+    const { createLogger } = await import('../../telemetry/logger.ts')
+    const { createTokenVerifier } = await import('../../callers/token-verifier.ts')
+    const modules = await InstalledModules.start({
+      config,
+      storage,
+      logger: createLogger({ ...config.log, level: 'silent' }),
+      tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+    })
+    try {
+      return await documentOf(modules, config)
+    } finally {
+      await modules.close()
+    }
+  },
+})
+
+const documentOf = async ({ app }: InstalledModules, { basePath }: Config): Promise<OpenapiDocument> =>
+  (await app.inject(`${basePath}/openapi.json`)).json()

@@ -1,0 +1,111 @@
+import { setImmediate } from 'node:timers/promises'
+import type { AppliedMigration } from '@mortise/storage'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import type { OutsideFailures } from '../modules/guard-process.ts'
+import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
+import { failModule, loadModules } from '../modules/load-modules.ts'
+import { type LockedModule, type LockFile, storedModule } from '../modules/lock-file.ts'
+import { migrateStored } from '../modules/migrate-stored.ts'
+import { createHost, type HostOptions } from './create-host.ts'
+import { ResponseCounts } from './generation-switch.ts'
+import type { LiveChange } from './settling.ts'
+
+export type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
+  /** Called before the first request after a switch; undefined if nothing is to be watched. */
+  readonly onSwitch?: (change: LiveChange | undefined) => void
+  /** Called with the module of each failed response. */
+  readonly onFailure?: (module: string) => void
+}
+
+/** What serves a lock file. */
+export interface Built {
+  readonly lock: LockFile
+  readonly modules: readonly RegisteredModule[]
+  readonly app: FastifyInstance
+  /** The migrations applied for it. */
+  readonly applied: readonly AppliedMigration[]
+  readonly answers: ResponseCounts
+}
+
+/** Serves all modules of `lock` that can serve; the others are failed. */
+export async function build(given: Parts, lock: LockFile, troubles: OutsideFailures): Promise<Built> {
+  const answers = new ResponseCounts()
+  const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
+  let modules = await loadModules(parts.config, lock)
+  const applied: AppliedMigration[] = []
+  for (const { id, state } of modules) {
+    if (state !== 'active') continue
+    try {
+      const locked = lock.modules[id] as LockedModule
+      applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
+    } catch (error) {
+      modules = failModule(modules, new ModuleError(id, (error as Error).message))
+    }
+  }
+  for (;;) {
+    for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
+    const created = await createChecked(parts, modules)
+    // An unhandled rejection of a registration is reported within this turn of the event loop.
+    await setImmediate()
+    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
+      return { lock, applied, answers, ...created }
+    await created.app.close()
+    modules = [...created.modules]
+  }
+}
+
+/** The active modules with failures outside of requests. */
+export function inTrouble(
+  { directory }: Config,
+  lock: LockFile,
+  modules: readonly RegisteredModule[],
+  troubles: OutsideFailures,
+): ModuleError[] {
+  return modules.flatMap(({ id, state }) => {
+    const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
+    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
+  })
+}
+
+/**
+ * Builds an instance with all modules that can be registered. A module that cannot is failed, and
+ * the instance is built again without it, because Fastify keeps what the failed module had
+ * registered.
+ */
+async function createChecked(
+  parts: Omit<HostOptions, 'modules'>,
+  modules: readonly RegisteredModule[],
+): Promise<Pick<Built, 'app' | 'modules'>> {
+  try {
+    const app = await createHost({ ...parts, modules })
+    const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
+    if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
+    return { app, modules }
+  } catch (error) {
+    const failure = error instanceof ModuleError ? error : await blame(parts, modules, error as Error)
+    return createChecked(parts, failModule(modules, failure))
+  }
+}
+
+/**
+ * Finds the module behind an error that came after all registrations, for example in an onReady
+ * hook: the one whose addition to the modules before it causes the error. Rethrows if the host
+ * fails by itself.
+ */
+async function blame(
+  parts: Omit<HostOptions, 'modules'>,
+  modules: readonly RegisteredModule[],
+  error: Error,
+): Promise<ModuleError> {
+  for (const [index, { id, state }] of modules.entries()) {
+    if (state !== 'active') continue
+    try {
+      const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
+      await app.close()
+    } catch {
+      return new ModuleError(id, `it fails after registration: ${error.message}`, { cause: error })
+    }
+  }
+  throw error
+}
