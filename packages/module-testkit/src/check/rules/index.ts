@@ -29,8 +29,8 @@ import {
   providedContracts,
   requestSchemas,
   responseSchemas,
+  serializers,
   summaries,
-  transforms,
 } from './routes.ts'
 import { foreignKeys, foreignStatements, migrations } from './tables.ts'
 
@@ -52,7 +52,7 @@ export const moduleRules: readonly ModuleRule[] = [
   requestSchemas,
   responseSchemas,
   money,
-  transforms,
+  serializers,
 ]
 
 /** They send requests. The ones that change most come last. */

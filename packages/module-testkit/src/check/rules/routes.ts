@@ -1,4 +1,4 @@
-import { Kind, type TSchema } from '@sinclair/typebox'
+import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route, WatchedModule } from '../world/watch-module.ts'
@@ -107,25 +107,13 @@ export const money: ModuleRule = {
   },
 }
 
-const TRANSFORM = Symbol.for('TypeBox.Transform')
-
-export const transforms: ModuleRule = {
-  code: 'transform',
-  finds:
-    'Type.Transform, or a validator or serializer of its own: the host validates by JSON Schema, and runs none',
-  mend: 'Declare the JSON form, and convert it in the handler.',
-  find(module) {
-    const transformed = inSchemas(
-      (schema) => TRANSFORM in schema || (schema as { [Kind]?: string })[Kind] === 'Transform',
-    )
-    return forRoutes((route) => {
-      const { validatorCompiler, serializerCompiler } = route.options
-      if (validatorCompiler) return 'it brings a validator compiler'
-      if (serializerCompiler) return 'it brings a serializer compiler'
-      const name = transformed(route)
-      return name === undefined ? undefined : `its schema has a Type.Transform${name && ` ("${name}")`}`
-    })(module)
-  },
+export const serializers: ModuleRule = {
+  code: 'own-serializer',
+  finds: 'a serializer of its own: it sends fields that the response schema does not name',
+  mend: 'Remove it: the host serializes by the response schema.',
+  find: forRoutes(({ options }) =>
+    options.serializerCompiler ? 'it brings a serializer compiler' : undefined,
+  ),
 }
 
 export const manifestDiffers: ModuleRule = {
