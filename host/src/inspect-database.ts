@@ -6,7 +6,7 @@ import {
   type MigrationSet,
 } from '@mortise/storage'
 import { type DatabaseId, findDatabaseId } from './config/database-id.ts'
-import { countDeadLetters, hasFailedEventTable } from './events/dead-letters.ts'
+import { countDeadLetters, hasFailedEventTable } from './events/failed-event-queries.ts'
 import { countFailedJobs, hasJobTable } from './events/job-queries.ts'
 
 /** The host's part of an inspection. */

@@ -1,6 +1,5 @@
 import type { Storage } from '@mortise/storage'
-import { eventHandlerMetrics } from '../events/event-handler-metrics.ts'
-import { jobMetrics } from '../events/job-metrics.ts'
+import { backgroundMetrics } from '../events/background-metrics.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
@@ -26,8 +25,7 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
   return [
     ...applicationMetrics(state, inFlight, shed, storage),
     ...connectionMetrics(refusedConnections, endedConnections),
-    ...(await eventHandlerMetrics(storage, active)),
-    ...(await jobMetrics(storage, active)),
+    ...(await backgroundMetrics(storage, active)),
     ...counters.flatMap((counter) => counter.families()),
   ]
 }

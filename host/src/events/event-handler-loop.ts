@@ -3,8 +3,11 @@ import {
   DatabaseError,
   type Event,
   type EventLog,
+  Loop,
   newId,
+  pauseAfter,
   type React,
+  type Rest,
   type Transaction,
 } from '@mortise/module-sdk'
 import { generatorOf, type Storage } from '@mortise/storage'
@@ -12,9 +15,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { errorText } from './error-text.ts'
 import { type DueEvent, FailedEvents } from './failed-events.ts'
 import { type CursorState, Subscription } from './handler-cursor.ts'
-import { type HandlerTimes, handlerTimes, SPREAD, spread } from './handler-times.ts'
+import { type HandlerTimes, handlerTimes } from './handler-times.ts'
 import { withTrace } from './map-emissions.ts'
-import { Loop, type Rest } from './polling-loop.ts'
 
 /** Events read at a time. */
 const BATCH = 100
@@ -55,8 +57,8 @@ export class EventHandlerLoop {
   readonly #times: HandlerTimes
   readonly #subscription: Subscription
   readonly #waiting: FailedEvents
-  #clock = new ClockWatch()
-  readonly #loop = new Loop(() => this.#step().catch((error) => this.#backOff(error)))
+  readonly #clock = new ClockWatch()
+  readonly #loop: Loop
   /** Events read in advance, without those that have no handler. */
   #ahead: Event[] = []
   /** The last position read. */
@@ -65,7 +67,6 @@ export class EventHandlerLoop {
   #mark = 0
   #markedAt = 0
   #busy = { position: 0, times: 0 }
-  #isInTrouble = false
   #begun: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #ignore = () => {}
@@ -80,6 +81,8 @@ export class EventHandlerLoop {
     const term = storage.engine === 'sqlite' ? 0 : this.#times.term
     this.#subscription = new Subscription(module, holder ?? thisProcess, term)
     this.#waiting = new FailedEvents(module)
+    const { pause } = this.#times
+    this.#loop = new Loop({ step: () => this.#step(), log, pause, trouble: 'event handlers cannot run' })
   }
 
   /** Call it when the module serves. Resolves when no later event can be missed. */
@@ -100,10 +103,10 @@ export class EventHandlerLoop {
   }
 
   async #stop(): Promise<void> {
-    const stopped = this.#loop.stop()
+    await this.#loop.stop()
+    if (this.#begun === undefined) return
     await this.#begun
     this.#ignore()
-    await stopped
     // If that fails, the others wait until the lease expires.
     await this.#storage.transaction(() => this.#subscription.release()).catch(() => {})
   }
@@ -111,7 +114,7 @@ export class EventHandlerLoop {
   async #begin(): Promise<void> {
     await this.#storage
       .transaction(() => this.#subscription.begin())
-      .catch((error) => void this.#backOff(error))
+      .catch((error) => this.#loop.report(error))
     if (this.#loop.isStopped) return
     this.#ignore = this.#events.onMore(() => this.#loop.wake())
     this.#loop.begin()
@@ -128,16 +131,16 @@ export class EventHandlerLoop {
     const { position, heldFor, dueIn, now } = progress
     if (heldFor > 0) return { ms: Math.min(heldFor, look), deaf: true }
     this.#follow(position)
-    if (this.#clock.wentBack(now) && dueIn !== null && dueIn > 0) {
-      const longest = this.#times.retries.map((pause) => Math.ceil(pause * (1 + SPREAD)))
-      await this.#storage.transaction(() => this.#waiting.makeDue(longest))
-      return { ms: 0 }
-    }
+    if (await this.#clock.watch(now, () => this.#makeDue(dueIn))) return { ms: 0 }
     const isDue = dueIn !== null && dueIn <= 0
     if (isDue) await this.#tryAgain()
     const isOn = !this.#loop.isStopped && (await this.#goOn())
-    this.#isInTrouble = false
     return { ms: isDue || isOn ? 0 : Math.min(dueIn ?? look, look) }
+  }
+
+  async #makeDue(dueIn: number | null): Promise<void> {
+    if (dueIn === null) return
+    await this.#storage.transaction(() => this.#waiting.makeDue(this.#times.retries))
   }
 
   /** Adopts a moved cursor: events read in advance still come after it. */
@@ -220,8 +223,7 @@ export class EventHandlerLoop {
   }
 
   async #fail(turn: Turn, error: unknown): Promise<void> {
-    const wait = this.#times.retries[turn.attempts ?? 0]
-    const delay = wait && spread(wait)
+    const delay = pauseAfter(this.#times.retries, (turn.attempts ?? 0) + 1)
     const reason = errorText(error)
     await this.#storage.transaction(() => this.#setAside(turn, reason, delay))
     const { id, type, subject } = turn.event
@@ -230,14 +232,5 @@ export class EventHandlerLoop {
         ? 'it is now a dead letter: see app events'
         : `retry in ${Math.ceil(delay / 1000)} s`
     this.#log.error({ err: error, event: id, type, subject }, `an event handler failed; ${next}`)
-  }
-
-  /** Logs a problem once. */
-  #backOff(error: unknown): Rest {
-    const level = this.#isInTrouble ? 'debug' : 'warn'
-    this.#isInTrouble = true
-    this.#clock = new ClockWatch()
-    this.#log[level](error, 'event handlers cannot run; the host tries again')
-    return { ms: this.#times.pause, deaf: true }
   }
 }

@@ -5,6 +5,7 @@ import {
   type Event,
   type EventQuery,
   type EventLog as EventReader,
+  isLoggedElsewhere,
   join,
   many,
   maybeOne,
@@ -17,7 +18,6 @@ import {
 } from '@mortise/module-sdk'
 import {
   type Engine,
-  isLoggedElsewhere,
   type Outbox,
   openStorage as open,
   type Storage,

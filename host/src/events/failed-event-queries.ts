@@ -1,5 +1,15 @@
-import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
-import { MOST_ROWS, now } from '@mortise/storage'
+import {
+  type Event,
+  join,
+  many,
+  now,
+  run,
+  type Sql,
+  sql,
+  type Transaction,
+  timestamp,
+} from '@mortise/module-sdk'
+import { type AppliedMigration, MOST_ROWS } from '@mortise/storage'
 
 export interface SubscriptionState {
   readonly module: string
@@ -38,6 +48,15 @@ export interface FailedChoice {
 }
 
 export type ChosenEvent = Pick<FailedEvent, 'module' | 'event' | 'type' | 'subject'>
+
+/** False for a database migrated by an older host, or not at all. */
+export const hasFailedEventTable = (applied: readonly AppliedMigration[]) =>
+  applied.some(({ module, name }) => module === 'host' && name === '009-reaction')
+
+/** Selects `module` and `dead`, the number of dead letters, for modules that have any. */
+export const countDeadLetters = sql`
+  SELECT subscription AS module, count(*) AS dead FROM mortise_reaction WHERE state = 'dead'
+  GROUP BY subscription ORDER BY subscription`
 
 export function readSubscriptions(): Transaction<SubscriptionState[]> {
   const count = (state: FailedEvent['state']) => sql`

@@ -1,5 +1,5 @@
-import { type Event, maybeOne, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { now, TOLERANCE } from '@mortise/storage'
+import { type Event, maybeOne, now, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import { isPostponed } from './handler-times.ts'
 
 /** An event that is due for a retry. */
 export interface DueEvent {
@@ -38,19 +38,11 @@ export class FailedEvents {
       WHERE subscription = ${this.#subscription} AND next_at <= ${now} ORDER BY next_at, position LIMIT 1`
   }
 
-  /**
-   * Makes due the events that a clock ahead of time has postponed: those further ahead than the
-   * pause after their attempts.
-   * @param pauses the longest pause after each attempt, in milliseconds
-   */
+  /** Makes due what a clock ahead of time has postponed. */
   *makeDue(pauses: readonly number[]): Transaction<void> {
-    const pause = pauses.reduce(
-      (cases, longest, index) => sql`${cases} WHEN ${index + 1} THEN ${longest}`,
-      sql`CASE attempts WHEN 0 THEN 0`,
-    )
     yield* run(sql`
       UPDATE mortise_reaction SET next_at = ${now}
-      WHERE subscription = ${this.#subscription} AND next_at > ${now} + ${TOLERANCE} + ${pause} ELSE 0 END`)
+      WHERE subscription = ${this.#subscription} AND ${isPostponed(sql`next_at`, pauses)}`)
   }
 
   /** Ends an event, and makes the next of its subject due. False if another host has done that. */

@@ -1,5 +1,5 @@
-import { run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { lasts, now } from '@mortise/storage'
+import { now, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import { lasts } from './handler-times.ts'
 
 export interface CursorState {
   /** Every event up to here is done, or waits in `mortise_reaction`. */

@@ -1,3 +1,6 @@
+import { now, type Sql, sql, TOLERANCE } from '@mortise/module-sdk'
+import { SPREAD } from '@mortise/module-sdk/host'
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -31,7 +34,22 @@ export const handlerTimes: HandlerTimes = {
   ],
 }
 
-/** Random share of a pause, so that what failed together is not retried together. */
-export const SPREAD = 0.1
+/**
+ * Whether the time `until` is still ahead. If it is more than `term` milliseconds ahead, a wrong
+ * clock wrote it, and it counts as expired.
+ */
+export const lasts = (until: Sql, term: number): Sql =>
+  sql`(${until} > ${now} AND ${until} <= ${now} + ${term + TOLERANCE})`
 
-export const spread = (pause: number): number => Math.round(pause * (1 + SPREAD * (2 * Math.random() - 1)))
+/**
+ * Whether a clock ahead of time has postponed a row with `attempts` until `time`: it is further
+ * ahead than the longest pause after these attempts.
+ * @param pauses as for `pauseAfter`
+ */
+export function isPostponed(time: Sql, pauses: readonly number[]): Sql {
+  const longest = pauses.reduce(
+    (cases, pause, index) => sql`${cases} WHEN ${index + 1} THEN ${Math.ceil(pause * (1 + SPREAD))}`,
+    sql`CASE attempts WHEN 0 THEN 0`,
+  )
+  return sql`${time} > ${now} + ${TOLERANCE} + ${longest} ELSE 0 END`
+}

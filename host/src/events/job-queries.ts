@@ -2,14 +2,15 @@ import {
   join,
   many,
   maybeOne,
-  one,
+  now,
   run,
   type Sql,
   sql,
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
-import { type AppliedMigration, lasts, MOST_ROWS, now } from '@mortise/storage'
+import { type AppliedMigration, MOST_ROWS } from '@mortise/storage'
+import { isPostponed, lasts } from './handler-times.ts'
 
 /** The jobs of one kind that wait, run or have failed for the last time. */
 export interface WorkState {
@@ -56,10 +57,14 @@ export interface LeasedJob {
   readonly attempts: number
 }
 
-/** The time of the database, in epoch milliseconds. */
-export function* currentTime(): Transaction<number> {
-  const row = yield* one<{ now: number }>(sql`SELECT ${now} AS now`)
-  return row.now
+/** What a look at the jobs of a work finds. */
+export interface QueueState {
+  /** The current time, in epoch milliseconds. */
+  readonly now: number
+  /** When a job is due, in milliseconds; null if none waits. */
+  readonly dueIn: number | null
+  /** Whether a process has died with a job. */
+  readonly hasLost: number | boolean
 }
 
 export class JobQueue {
@@ -67,6 +72,7 @@ export class JobQueue {
   readonly #work: string
   readonly #term: number
   readonly #mine: Sql
+  readonly #isLost: Sql
 
   /** @param term the duration of a lease, in milliseconds */
   constructor(module: string, work: string, term: number) {
@@ -74,6 +80,7 @@ export class JobQueue {
     this.#work = work
     this.#term = term
     this.#mine = sql`module = ${module} AND work = ${work}`
+    this.#isLost = sql`${this.#mine} AND state = 'running' AND NOT ${lasts(sql`held_until`, term)}`
   }
 
   *insert(id: string, data: string, at: number | undefined): Transaction<void> {
@@ -96,15 +103,11 @@ export class JobQueue {
       WHERE mortise_job.schedule <> excluded.schedule OR mortise_job.due_at > excluded.due_at`)
   }
 
-  /** Selects the time until a job is due, in milliseconds; null if none waits. */
-  dueIn(): Sql {
+  /** Selects the `QueueState`. */
+  state(): Sql {
     return sql`
-      SELECT (SELECT min(due_at) FROM mortise_job WHERE ${this.#mine} AND state = 'waiting') - ${now} AS "dueIn",
+      SELECT ${now} AS now, (SELECT min(due_at) FROM mortise_job WHERE ${this.#mine} AND state = 'waiting') - ${now} AS "dueIn",
         EXISTS (SELECT 1 FROM mortise_job WHERE ${this.#isLost}) AS "hasLost"`
-  }
-
-  get #isLost(): Sql {
-    return sql`${this.#mine} AND state = 'running' AND NOT ${lasts(sql`held_until`, this.#term)}`
   }
 
   /** Makes the jobs of processes that have died due. */
@@ -117,6 +120,14 @@ export class JobQueue {
     yield* run(sql`
       UPDATE mortise_job SET state = 'waiting', due_at = ${now}
       WHERE ${this.#mine} AND state = 'running' AND holder <> ${holder}`)
+  }
+
+  /** Makes due what a clock ahead of time has postponed: not the module, by `at`. */
+  *makeDue(pauses: readonly number[]): Transaction<void> {
+    yield* run(sql`
+      UPDATE mortise_job SET due_at = ${now}
+      WHERE ${this.#mine} AND state = 'waiting' AND schedule IS NULL AND (holder IS NOT NULL OR due_at = created_at)
+        AND ${isPostponed(sql`due_at`, pauses)}`)
   }
 
   /** @param leases one for each job to lease */

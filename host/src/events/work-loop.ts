@@ -1,8 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  ClockWatch,
+  databaseTime,
   type Job,
+  Loop,
   newId,
   type Perform,
+  pauseAfter,
+  type Rest,
   type Transaction,
   type Work,
   type WorkOptions,
@@ -11,9 +16,8 @@ import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { nextTime } from './cron.ts'
 import { errorText } from './error-text.ts'
-import { type HandlerTimes, handlerTimes, spread } from './handler-times.ts'
-import { currentTime, JobQueue, type LeasedJob } from './job-queries.ts'
-import { Loop, type Rest } from './polling-loop.ts'
+import { type HandlerTimes, handlerTimes } from './handler-times.ts'
+import { JobQueue, type LeasedJob, type QueueState } from './job-queries.ts'
 
 /** The size limit for the data of a job, in bytes of JSON. */
 const MAX_DATA = 256 * 1024
@@ -23,8 +27,6 @@ const TIMEOUT = 60_000
 const LOOK = 1_000
 /** How soon after a job is added to look for it: its transaction is about to commit. */
 const SOON = 10
-/** A module that stops serving waits this long for its jobs, in milliseconds. */
-const PATIENCE = 3_000
 
 /** Shared by all generations of a process. */
 const thisProcess = newId('process')
@@ -43,6 +45,8 @@ export interface WorkLoopOptions {
 
 interface Failure {
   readonly error: unknown
+  /** The module stops serving: the attempt does not count. */
+  readonly isStop: boolean
 }
 
 /** How an attempt ended. */
@@ -52,11 +56,6 @@ interface Outcome {
   readonly error: string | null
   /** Until the next attempt, in milliseconds; undefined without one. */
   readonly delay?: number | undefined
-}
-
-interface Attempt {
-  readonly controller: AbortController
-  readonly ended: Promise<void>
 }
 
 /**
@@ -71,13 +70,11 @@ export class WorkLoop {
   readonly #times: HandlerTimes
   readonly #log: FastifyBaseLogger
   readonly #holder: string
-  readonly #loop = new Loop(() => this.#step().catch((error) => this.#backOff(error)))
-  /** By lease. */
-  readonly #attempts = new Map<string, Attempt>()
+  readonly #loop: Loop
+  readonly #clock = new ClockWatch()
+  /** The attempts in progress, by lease. */
+  readonly #attempts = new Map<string, AbortController>()
   #heartbeat: NodeJS.Timeout | undefined
-  #isPrepared = false
-  #isInTrouble = false
-  #stopped: Promise<void> | undefined
 
   constructor(options: WorkLoopOptions) {
     this.#options = options
@@ -86,6 +83,13 @@ export class WorkLoop {
     this.#times = options.times ?? handlerTimes
     this.#holder = options.holder ?? thisProcess
     this.#queue = new JobQueue(options.module, options.name, this.#times.term)
+    this.#loop = new Loop({
+      step: () => this.#step(),
+      log: options.log,
+      trouble: `jobs of "${options.name}" cannot run`,
+      pause: this.#times.pause,
+      patience: options.patience,
+    })
     // An invalid expression is refused before the module serves.
     if (options.options.schedule !== undefined) nextTime(options.options.schedule, 0)
   }
@@ -112,47 +116,30 @@ export class WorkLoop {
 
   /** Call it when the module serves. */
   begin(): void {
-    if (this.#stopped) return
+    if (this.#loop.isStopped) return
     this.#heartbeat = setInterval(() => void this.#extend(), this.#times.term / 3).unref()
     this.#loop.begin()
   }
 
   /** Resolves when all due jobs are done, or wait for a retry. */
-  async idle(): Promise<void> {
-    do {
-      await Promise.all(Array.from(this.#attempts.values(), ({ ended }) => ended))
-      await this.#loop.idle()
-    } while (this.#attempts.size > 0)
+  idle(): Promise<void> {
+    return this.#loop.idle()
   }
 
   /** Starts nothing more. Jobs that do not end soon are aborted, and left to the next generation. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#stop()
-    return this.#stopped
-  }
-
-  async #stop(): Promise<void> {
+  async stop(): Promise<void> {
     await this.#loop.stop()
-    const all = Promise.all(Array.from(this.#attempts.values(), ({ ended }) => ended))
-    const timer = setTimeout(() => {
-      for (const { controller } of this.#attempts.values()) controller.abort(new Stopped())
-    }, this.#options.patience ?? PATIENCE)
-    await all
-    clearTimeout(timer)
     clearInterval(this.#heartbeat)
   }
 
   async #step(): Promise<Rest> {
-    if (!this.#isPrepared) await this.#prepare()
-    const state = await this.#storage.one<{ dueIn: number | null; hasLost: number | boolean }>(
-      this.#queue.dueIn(),
-    )
+    const { now, dueIn, hasLost } = await this.#storage.one<QueueState>(this.#queue.state())
+    if (await this.#clock.watch(now, () => this.#storage.transaction(() => this.#prepare()))) return { ms: 0 }
     const free = (this.#options.options.concurrency ?? CONCURRENCY) - this.#attempts.size
-    this.#isInTrouble = false
-    if (state.hasLost) {
+    if (hasLost) {
       await this.#storage.transaction(() => this.#queue.takeOver())
-    } else if (free <= 0 || state.dueIn === null || state.dueIn > 0) {
-      return { ms: Math.min(free > 0 ? (state.dueIn ?? LOOK) : LOOK, LOOK) }
+    } else if (free <= 0 || dueIn === null || dueIn > 0) {
+      return { ms: Math.min(free > 0 ? (dueIn ?? LOOK) : LOOK, LOOK) }
     }
     const leases = Array.from({ length: Math.max(free, 0) }, () => newId('lease'))
     for (const job of await this.#storage.transaction(() => this.#queue.lease(this.#holder, leases))) {
@@ -161,26 +148,24 @@ export class WorkLoop {
     return { ms: 0 }
   }
 
-  async #prepare(): Promise<void> {
+  /** At the start, and when the clock went back. */
+  *#prepare(): Transaction<void> {
     const { schedule } = this.#options.options
-    const { storage, queue, holder } = { storage: this.#storage, queue: this.#queue, holder: this.#holder }
-    await storage.transaction(function* () {
-      if (storage.engine === 'sqlite') yield* queue.takeOverFromOthers(holder)
-      yield* queue.schedule(schedule, schedule === undefined ? 0 : nextTime(schedule, yield* currentTime()))
-    })
-    this.#isPrepared = true
+    if (this.#storage.engine === 'sqlite') yield* this.#queue.takeOverFromOthers(this.#holder)
+    const next = schedule === undefined ? 0 : nextTime(schedule, yield* databaseTime())
+    yield* this.#queue.schedule(schedule, next)
+    yield* this.#queue.makeDue(this.#times.retries)
   }
 
   #begin(job: LeasedJob): void {
     const controller = new AbortController()
-    const ended = this.#attempt(job, controller).finally(() => {
-      this.#attempts.delete(job.lease)
-      this.#loop.wake()
-    })
-    this.#attempts.set(job.lease, { controller, ended })
+    this.#attempts.set(job.lease, controller)
+    this.#loop.start((stops) =>
+      this.#attempt(job, controller, stops).finally(() => this.#attempts.delete(job.lease)),
+    )
   }
 
-  async #attempt(job: LeasedJob, controller: AbortController): Promise<void> {
+  async #attempt(job: LeasedJob, controller: AbortController, stops: AbortSignal): Promise<void> {
     const { perform, options } = this.#options
     const { id, attempts: attempt } = job
     const milliseconds = options.timeout ?? TIMEOUT
@@ -188,7 +173,7 @@ export class WorkLoop {
       () => controller.abort(new Error(`it took longer than ${milliseconds} ms`)),
       milliseconds,
     )
-    const { signal } = controller
+    const signal = AbortSignal.any([controller.signal, stops])
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
@@ -204,7 +189,7 @@ export class WorkLoop {
       // Not called at once: what it throws before its first await is a failure of the job as well.
       await Promise.race([Promise.resolve().then(() => perform(arguments_)), aborted])
     } catch (error) {
-      failure = { error }
+      failure = { error, isStop: stops.aborted && error === stops.reason }
     } finally {
       clearTimeout(timer)
       aborted.catch(() => {})
@@ -222,9 +207,9 @@ export class WorkLoop {
         if (held === 0) this.#log.warn({ job: job.id }, 'another host has taken this job over')
         return
       } catch (error) {
-        this.#backOff(error)
-        const { reason } = this.#attempts.get(job.lease)?.controller.signal ?? {}
-        if (this.#stopped || reason instanceof LostLease) return
+        this.#loop.report(error, { job: job.id })
+        const { reason } = this.#attempts.get(job.lease)?.signal ?? {}
+        if (this.#loop.isStopped || reason instanceof LostLease) return
         await pause(this.#times.pause)
       }
     }
@@ -232,10 +217,9 @@ export class WorkLoop {
 
   #outcomeOf({ id, attempts }: LeasedJob, failure: Failure | undefined): Outcome {
     if (failure === undefined) return { attempts: 0, error: null }
-    if (failure.error instanceof Stopped) return { attempts: attempts - 1, error: null, delay: 0 }
+    if (failure.isStop) return { attempts: attempts - 1, error: null, delay: 0 }
     const { options, name } = this.#options
-    const wait = this.#times.retries[attempts - 1]
-    const delay = wait && spread(wait)
+    const delay = pauseAfter(this.#times.retries, attempts)
     const last =
       options.schedule === undefined ? 'it is left to "app work"' : 'it is due again by its schedule'
     const next = delay === undefined ? last : `retry in ${Math.ceil(delay / 1000)} s`
@@ -245,7 +229,7 @@ export class WorkLoop {
 
   *#write(job: LeasedJob, { delay, ...outcome }: Outcome): Transaction<number> {
     const { schedule } = this.#options.options
-    const now = yield* currentTime()
+    const now = yield* databaseTime()
     if (delay !== undefined) return yield* this.#queue.again(job, now + delay, outcome)
     if (schedule !== undefined) return yield* this.#queue.again(job, nextTime(schedule, now), outcome)
     return yield* outcome.error === null ? this.#queue.end(job) : this.#queue.fail(job, outcome.error)
@@ -257,25 +241,12 @@ export class WorkLoop {
     try {
       const kept = new Set(await this.#storage.transaction(() => this.#queue.extend(leases)))
       for (const lease of leases) {
-        if (!kept.has(lease)) this.#attempts.get(lease)?.controller.abort(new LostLease())
+        if (!kept.has(lease)) this.#attempts.get(lease)?.abort(new LostLease())
       }
     } catch (error) {
-      this.#backOff(error)
+      this.#loop.report(error)
     }
   }
-
-  /** Logs a problem once. */
-  #backOff(error: unknown): Rest {
-    const level = this.#isInTrouble ? 'debug' : 'warn'
-    this.#isInTrouble = true
-    this.#log[level](error, `jobs of "${this.#options.name}" cannot run; the host tries again`)
-    return { ms: this.#times.pause, deaf: true }
-  }
-}
-
-/** The module no longer serves: the attempt does not count. */
-class Stopped extends Error {
-  override readonly message = 'the module stops serving'
 }
 
 /** This process stood still for so long that another host took the job over. */

@@ -19,8 +19,8 @@ import { paging } from '../http/paging.ts'
 import { problemDetails } from '../http/problem-details.ts'
 import { requestBodies } from '../http/request-body.ts'
 import { validation } from '../http/validation.ts'
+import { Background } from '../modules/background.ts'
 import { ContractBoard } from '../modules/contract-registry.ts'
-import { EventHandlers } from '../modules/event-handlers.ts'
 import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
@@ -28,7 +28,6 @@ import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { hostPaths } from '../modules/path-owners.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
-import { Works } from '../modules/works.ts'
 import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
 import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
@@ -109,8 +108,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
-  const handlers = new EventHandlers({ storage, events, log: logger })
-  const works = new Works(storage, logger)
+  const background = new Background({ storage, events, log: logger })
   const retirement = new AbortController()
   const claims = new ClaimHandlers(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
@@ -138,22 +136,11 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    app.decorate('react', async () => {
-      works.begin()
-      await handlers.begin()
-    })
-    app.decorate('reacted', async () => {
-      await handlers.idle()
-      await works.idle()
-    })
+    app.decorate('react', () => background.begin())
+    app.decorate('reacted', () => background.idle())
     app.decorate('retire', () => retirement.abort())
-    retirement.signal.addEventListener('abort', () => {
-      void handlers.stop()
-      void works.stop()
-    })
-    app.addHook('onClose', async () => {
-      await Promise.all([handlers.stop(), works.stop()])
-    })
+    retirement.signal.addEventListener('abort', () => void background.stop())
+    app.addHook('onClose', () => background.stop())
     app.addHook('preClose', async () => {
       retirement.abort()
       if (parts.events === undefined) await events.close()
@@ -182,8 +169,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           claims,
           events,
           eventTypes,
-          handlers,
-          works,
+          background,
           paths: new Map(hostPaths.map((path) => [path, 'the host'])),
           tables: tableOwners(modules),
           retiring: retirement.signal,

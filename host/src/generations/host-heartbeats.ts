@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, run, sql } from '@mortise/module-sdk'
-import { now, StillNeededError, type Storage } from '@mortise/storage'
+import { type Database, now, run, sql } from '@mortise/module-sdk'
+import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 

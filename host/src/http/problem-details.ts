@@ -1,5 +1,5 @@
+import { isLoggedElsewhere } from '@mortise/module-sdk'
 import { ProblemDetails } from '@mortise/module-sdk/host'
-import { isLoggedElsewhere } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyContextConfig, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'

@@ -1,5 +1,4 @@
-import type { Database, Transaction } from '@mortise/module-sdk'
-import { isLoggedElsewhere } from '@mortise/storage'
+import { type Database, isLoggedElsewhere, type Transaction } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { Lease } from './lease.ts'
 

@@ -1,5 +1,5 @@
-import { maybeOne, newId, run, sql, type Transaction } from '@mortise/module-sdk'
-import { lasts, now } from '@mortise/storage'
+import { maybeOne, newId, now, run, sql, type Transaction } from '@mortise/module-sdk'
+import { lasts } from '../events/handler-times.ts'
 
 /** How long a lease lasts without a sign of life from its holder, in milliseconds. */
 const TERM = 120_000

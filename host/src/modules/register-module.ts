@@ -13,16 +13,15 @@ import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { sendDeclared } from '../requests/transaction.ts'
+import type { Background } from './background.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
-import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { type TableOwners, withOwnTables } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
-import type { Works } from './works.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,8 +37,7 @@ export interface ModuleEnvironment {
   readonly claims: ClaimHandlers
   readonly events: EventLog
   readonly eventTypes: EventTypes
-  readonly handlers: EventHandlers
-  readonly works: Works
+  readonly background: Background
   /** The owner of each path so far: see `ownedPath`. */
   readonly paths: Map<string, string>
   readonly tables: TableOwners
@@ -105,8 +103,8 @@ export async function registerModule(
           everyMinute(scope, environment.database, `${id}/${name}`, work)
         },
         work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
-          environment.works.add(id, name, options, perform as Perform<unknown>),
-        on: (type, react) => environment.handlers.add(manifest, type, react as React),
+          environment.background.work(id, name, options, perform as Perform<unknown>),
+        on: (type, react) => environment.background.on(manifest, type, react as React),
         get events() {
           if (manifest.listensTo?.includes('*')) return events
           throw new ModuleError(
@@ -142,7 +140,7 @@ export async function registerModule(
       `its manifest declares the events ${missingEvents.join(', ')}, which it does not emit`,
     )
   }
-  const unhandled = environment.handlers.missing(manifest)
+  const unhandled = environment.background.missing(manifest)
   if (unhandled.length > 0) {
     throw new ModuleError(
       id,

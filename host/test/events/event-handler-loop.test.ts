@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import {
-  ClockWatch,
   DatabaseError,
   defineModule,
   maybeOne,
@@ -12,7 +11,7 @@ import {
 } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
-import { type Test, test } from 'tap'
+import type { Test } from 'tap'
 import type { OpenApplication } from '../../src/control/open-application.ts'
 import { discard } from '../../src/control/operations/discard.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
@@ -226,7 +225,7 @@ testOnEngines(
     ])
     t.equal(failed.length, 1)
     const wait = Date.parse(failed[0]?.nextAttemptAt as string) - Date.now()
-    t.ok(wait > 40_000 && wait < 66_000, `${wait} ms`)
+    t.ok(wait > 40_000 && wait <= 72_000, `${wait} ms`)
 
     const due = () =>
       storage.transaction(() => run(sql`UPDATE mortise_reaction SET next_at = 0 WHERE next_at > 0`))
@@ -463,17 +462,3 @@ testOnEngines(
     t.same(await numbers(storage), ['a1', 'b1'])
   },
 )
-
-test('due times stay while the clock runs normally', async (t) => {
-  const clock = new ClockWatch()
-  t.ok(clock.wentBack(0), 'at first it cannot know')
-  for (const [now, wentBack] of [
-    [500, false],
-    [7_200_000, false],
-    [7_199_500, false],
-    [0, true],
-    [0, false],
-  ] as const) {
-    t.equal(clock.wentBack(now), wentBack)
-  }
-})

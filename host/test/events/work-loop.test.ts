@@ -217,6 +217,36 @@ testOnEngines('a process that stood still leaves its job to the one that took it
   t.match(await worksOf(storage), [{ running: 1, failed: 0 }])
 })
 
+testOnEngines('after the correction of a clock that was ahead, jobs continue at once', async (t, open) => {
+  const AHEAD = 7_200_000
+  const storage = await migrated(open)
+  const done: unknown[] = []
+  let fails = true
+  const perform = async ({ data }: Job) => {
+    if (fails) throw new Error('not yet')
+    done.push(data)
+  }
+  const first = host(t, storage, perform, { retries: [60_000] })
+  first.loop.begin()
+  await storage.transaction(() => first.add('failed'))
+  await until(async () => (await jobsOf(storage)).length === 1)
+  await first.loop.stop()
+  fails = false
+  const at = Date.now() + AHEAD
+  await storage.transaction(function* () {
+    yield* first.add('new')
+    // Written by a host whose clock was ahead.
+    yield* run(sql`UPDATE mortise_job SET due_at = due_at + ${AHEAD}, created_at = created_at + ${AHEAD}`)
+    yield* first.add('later', at)
+  })
+  const next = host(t, storage, perform, { retries: [60_000], holder: 'two' })
+  next.loop.begin()
+  await until(() => done.length === 2)
+  await next.loop.idle()
+  t.strictSame(done.toSorted(), ['failed', 'new'])
+  t.match(await worksOf(storage), [{ waiting: 1 }], 'what the module has put off itself waits')
+})
+
 testOnEngines('a schedule has one job, which stays', async (t, open) => {
   const storage = await migrated(open)
   const done: Job[] = []

@@ -1,6 +1,6 @@
 export { AddressList } from './address-list.ts'
 export type { Audit, AuditEntry } from './audit.ts'
-export { ClockWatch } from './clock-watch.ts'
+export { ClockWatch, databaseTime, now, TOLERANCE } from './clock.ts'
 export { insufficientScope, invalidRequest } from './common-problems.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export {
@@ -22,10 +22,12 @@ export {
 export { deleteExpired, expiryDay } from './expiry.ts'
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
+export { Loop, type LoopOptions, type Rest } from './loop.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'
 export { RankedList, type RankedListOptions, type RankedPage } from './ranked-list.ts'
 export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
+export { pauseAfter } from './retries.ts'
 export {
   CursorPageOf,
   cursorQuery,
@@ -55,6 +57,7 @@ export {
   type EventData,
   type EventSchemas,
   type EventTypes,
+  isLoggedElsewhere,
   many,
   maybeOne,
   type NewEvent,

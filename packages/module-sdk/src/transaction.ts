@@ -252,6 +252,12 @@ export class DatabaseError extends Error {
   }
 }
 
+const passing = new Set<DatabaseErrorKind>(['full', 'held', 'unavailable'])
+
+/** Whether the host logs the error itself: everything gets this one until the cause ends. */
+export const isLoggedElsewhere = (error: unknown): boolean =>
+  error instanceof DatabaseError && passing.has(error.kind)
+
 /**
  * The first of the rows.
  * @throws {DatabaseError} `no-row`

@@ -15,7 +15,6 @@ export {
   BrokenStorageError,
   EngineError,
   isFull,
-  isLoggedElsewhere,
   isRefusal,
   MigrationError,
   NoDatabaseError,
@@ -23,7 +22,6 @@ export {
   StorageBusyError,
   StorageUnreachableError,
 } from './port/errors.ts'
-export { lasts, now, TOLERANCE } from './port/now.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'

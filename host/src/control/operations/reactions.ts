@@ -1,6 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { hasFailedEventTable } from '../../events/dead-letters.ts'
-import { type EventHandlerState, readFailedEvents } from '../../events/failed-event-queries.ts'
+import {
+  type EventHandlerState,
+  hasFailedEventTable,
+  readFailedEvents,
+} from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
 const none: EventHandlerState = { subscriptions: [], failed: [] }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Database, many, run, sql } from '@mortise/module-sdk'
-import { now } from '@mortise/storage'
+import { type Database, many, now, run, sql } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import {
   type LimitName,

@@ -1,4 +1,4 @@
-import { DatabaseError, type EventLog } from '@mortise/module-sdk'
+import { type EventLog, isLoggedElsewhere } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { SerializedEvent } from './serialized-event.ts'
 
@@ -92,9 +92,7 @@ export class LiveEvents {
       }
     } catch (error) {
       this.#readAgain = true
-      // Other code logs an unavailable database.
-      const isLoggedElsewhere = error instanceof DatabaseError && error.kind === 'unavailable'
-      this.#log[isLoggedElsewhere ? 'debug' : 'warn'](
+      this.#log[isLoggedElsewhere(error) ? 'debug' : 'warn'](
         error,
         'cannot read new events for streams; the host tries again',
       )

@@ -1,5 +1,6 @@
 import {
   type Database,
+  type databaseTime,
   type Event,
   type EventLog,
   many,
@@ -8,7 +9,6 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import type { Clock } from './clock.ts'
 import { countPending, insertDelivery } from './deliveries.ts'
 import { isProven } from './proof.ts'
 import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.ts'
@@ -47,7 +47,7 @@ type Behind = Pick<WebhookRow, 'id' | 'owner' | 'everyone' | 'types' | 'provenUn
 export interface BacklogOptions {
   readonly database: Database
   readonly events: EventLog
-  readonly clock: Clock
+  readonly clock: typeof databaseTime
   /** The most pending deliveries of a webhook. */
   readonly mostPending: number
 }

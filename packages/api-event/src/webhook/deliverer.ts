@@ -3,22 +3,23 @@ import {
   ClockWatch,
   DAY,
   type Database,
-  DatabaseError,
-  type DatabaseErrorKind,
+  type databaseTime,
   type EventLog,
+  Loop,
   newId,
+  pauseAfter,
+  type Rest,
   type Transaction,
   toCloudEvent,
 } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { count } from '../count.ts'
 import type { Backlog } from './backlog.ts'
-import type { Clock } from './clock.ts'
 import { endAttempt, isDue, type LeasedDelivery, leaseDue, makeDue, type State } from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
-import { pauseAfter } from './retry-delays.ts'
+import { retryDelays } from './retry-delays.ts'
 import { signedHeaders } from './signatures.ts'
 import { TEST_TYPE } from './test-event.ts'
 
@@ -32,6 +33,8 @@ const PER_WEBHOOK = 4
 const PER_OWNER = 16
 /** The term of a lease, in milliseconds. */
 const LEASE = 60_000
+/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
+const FILL_INTERVAL = 60_000
 /**
  * The characters to keep of the response to a successful delivery. Few, because there may be very
  * many.
@@ -42,10 +45,6 @@ const FAILING = 5 * DAY
 /** The status of a receiver that wants no more deliveries (410 Gone). */
 const GONE = 410
 
-/** A receiver may delay the stop of a host this long, in milliseconds. */
-const PATIENCE = 3_000
-const passing = new Set<DatabaseErrorKind>(['busy', 'full', 'held', 'unavailable'])
-
 export interface DelivererOptions {
   readonly database: Database
   readonly events: EventLog
@@ -53,9 +52,11 @@ export interface DelivererOptions {
   readonly destinations: Destinations
   readonly audit: Audit
   readonly log: FastifyBaseLogger
-  readonly clock: Clock
-  /** Closing waits this long, in milliseconds. */
-  readonly patience?: number
+  readonly clock: typeof databaseTime
+  /** The interval of the search for due deliveries, in milliseconds. */
+  readonly lookEvery: number
+  /** See `Loop`. */
+  readonly patience?: number | undefined
 }
 
 /** Sends due deliveries, several at a time. Any number of processes may do this on one database. */
@@ -64,80 +65,59 @@ export class Deliverer {
   /** The number of attempts in progress, by webhook and by owner. */
   readonly #underWay = new Map<string, number>()
   readonly #underWayOf = new Map<string, number>()
-  #running: Promise<void> | undefined
-  #look = () => {}
-  #closing = false
-  #clock = new ClockWatch()
+  readonly #loop: Loop
+  readonly #clock = new ClockWatch()
   #isFirst = true
-  readonly #ended = new AbortController()
+  #filledAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DelivererOptions) {
     this.#options = options
+    const { log, patience } = options
+    const trouble = 'deliveries of webhooks cannot be sent'
+    this.#loop = new Loop({ step: () => this.#step(), log, trouble, patience })
   }
 
-  /** Sends what is due. Resolves when nothing is due or in progress. */
+  /** Sends what is due, from now on. Resolves when nothing is due or in progress. */
   deliverDue(): Promise<void> {
-    this.#look()
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
+    this.#loop.begin()
+    return this.#loop.idle()
   }
 
   /** Waits briefly for attempts in progress, then aborts them: another process sends them again. */
-  async close(): Promise<void> {
-    this.#closing = true
-    const timer = setTimeout(() => this.#ended.abort(), this.#options.patience ?? PATIENCE)
-    await this.#running
-    clearTimeout(timer)
+  close(): Promise<void> {
+    return this.#loop.stop()
   }
 
-  async #run(): Promise<void> {
-    const sending = new Set<Promise<void>>()
-    let ended = 0
-    for (;;) {
-      const endedBefore = ended
-      const looked = new Promise<void>((resolve) => {
-        this.#look = resolve
-      })
-      const leasedAt = performance.now()
-      const leased = this.#closing ? [] : await this.#lease(AT_ONCE - sending.size)
-      for (const delivery of leased) {
-        const sent = this.#deliver(delivery, leasedAt).finally(() => {
-          sending.delete(sent)
-          ended += 1
-        })
-        sending.add(sent)
-      }
-      // An attempt that ended during the query may have made the next delivery due.
-      if (ended > endedBefore) continue
-      if (sending.size === 0) return
-      await Promise.race([looked, ...sending])
+  /** The end of an attempt begins the next step: it may have made another delivery due. */
+  async #step(): Promise<Rest> {
+    const leasedAt = performance.now()
+    if (leasedAt - this.#filledAt >= FILL_INTERVAL) {
+      this.#filledAt = leasedAt
+      this.#loop.start(() => this.#options.backlog.fillAll())
     }
+    for (const delivery of await this.#lease(AT_ONCE - this.#loop.tasks)) {
+      const { webhook, id } = delivery
+      this.#loop.start((stops) => this.#deliver(delivery, leasedAt, stops), { webhook, event: id })
+    }
+    return { ms: this.#options.lookEvery }
   }
 
   async #lease(limit: number): Promise<LeasedDelivery[]> {
     if (limit === 0) return []
-    const { database, clock, log } = this.#options
-    const counts = { underWay: new Map(this.#underWay), underWayOf: new Map(this.#underWayOf) }
+    const { database, clock } = this.#options
+    const counts = { underWay: this.#underWay, underWayOf: this.#underWayOf }
     const limits = { limit, perWebhook: PER_WEBHOOK, perOwner: PER_OWNER }
     const claim = newId('claim')
-    try {
-      const { due, now } = await database.snapshot(function* () {
-        const now = yield* clock()
-        return { due: yield* isDue(now), now }
-      })
-      if (this.#clock.wentBack(now)) await this.#makeDue()
-      else if (!due) return []
-      return await database.transaction(function* () {
-        const now = yield* clock()
-        return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + LEASE })
-      })
-    } catch (error) {
-      this.#clock = new ClockWatch()
-      log[levelOf(error)](error, 'cannot look for deliveries of webhooks')
-      return []
-    }
+    const { due, now } = await database.snapshot(function* () {
+      const now = yield* clock()
+      return { due: yield* isDue(now), now }
+    })
+    const wentBack = await this.#clock.watch(now, () => this.#makeDue())
+    if (!wentBack && !due) return []
+    return await database.transaction(function* () {
+      const now = yield* clock()
+      return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + LEASE })
+    })
   }
 
   /** Leases from before the start of this process are due. Later ones may be in progress. */
@@ -151,7 +131,7 @@ export class Deliverer {
     this.#isFirst = false
   }
 
-  async #deliver(delivery: LeasedDelivery, leasedAt: number): Promise<void> {
+  async #deliver(delivery: LeasedDelivery, leasedAt: number, stops: AbortSignal): Promise<void> {
     const { webhook, owner } = delivery
     count(this.#underWay, webhook, 1)
     count(this.#underWayOf, owner, 1)
@@ -160,16 +140,10 @@ export class Deliverer {
       if (performance.now() - leasedAt > LEASE / 2) return
       const { database, backlog } = this.#options
       const body = await this.#bodyOf(delivery)
-      const outcome = body === undefined ? expired : await this.#send(delivery, body)
+      const outcome = body === undefined ? expired : await this.#send(delivery, body, stops)
       const verdict = verdictOf(delivery, outcome)
       await database.transaction(() => this.#end(delivery, shown(outcome, verdict), verdict))
       if (verdict.state !== 'pending') await backlog.fillUp(webhook)
-    } catch (error) {
-      const { log } = this.#options
-      log[levelOf(error)](
-        error,
-        `cannot read or write the delivery of ${delivery.id} to ${webhook}; the host tries again in a minute`,
-      )
     } finally {
       count(this.#underWay, webhook, -1)
       count(this.#underWayOf, owner, -1)
@@ -183,15 +157,13 @@ export class Deliverer {
     return event?.id === id ? JSON.stringify(toCloudEvent(event)) : undefined
   }
 
-  #send({ url, secrets, id }: LeasedDelivery, body: string): Promise<Outcome> {
+  #send({ url, secrets, id }: LeasedDelivery, body: string, stops: AbortSignal): Promise<Outcome> {
     const headers = {
       ...signedHeaders(secrets, id, new Date(), body),
       'content-type': 'application/cloudevents+json',
       'user-agent': 'mortise-webhook',
     }
-    return post(new URL(url), headers, Buffer.from(body), this.#options.destinations, {
-      ended: this.#ended.signal,
-    })
+    return post(new URL(url), headers, Buffer.from(body), this.#options.destinations, { ended: stops })
   }
 
   *#end(delivery: LeasedDelivery, outcome: Outcome, { state, pause }: Verdict): Transaction<void> {
@@ -209,10 +181,6 @@ export class Deliverer {
     }
   }
 }
-
-/** Other code logs an unavailable database, and the failed work is retried soon. */
-const levelOf = (error: unknown) =>
-  error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
 
 const expired: Outcome = {
   status: null,
@@ -233,8 +201,9 @@ function shown(outcome: Outcome, { state }: Verdict): Outcome {
 
 function verdictOf({ type, attempts }: LeasedDelivery, outcome: Outcome): Verdict {
   if (outcome === expired) return { state: 'failed' }
-  const { status, retryAfter } = outcome
+  const { status, retryAfter = 0 } = outcome
   if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }
-  const pause = status === GONE || type === TEST_TYPE ? undefined : pauseAfter(attempts + 1, retryAfter)
-  return { state: pause === undefined ? 'failed' : 'pending', pause }
+  const planned = status === GONE || type === TEST_TYPE ? undefined : pauseAfter(retryDelays, attempts + 1)
+  if (planned === undefined) return { state: 'failed' }
+  return { state: 'pending', pause: Math.max(planned, Math.min(retryAfter * 1_000, DAY)) }
 }

@@ -1,4 +1,14 @@
-import { type Event, join, many, maybeOne, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  type Event,
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  sql,
+  TOLERANCE,
+  type Transaction,
+} from '@mortise/module-sdk'
 import type { Outcome } from './post.ts'
 import { isProven } from './proof.ts'
 import type { WebhookRow } from './repository.ts'
@@ -211,9 +221,6 @@ export function* isDue(now: number): Transaction<boolean> {
     (yield* maybeOne(sql`SELECT 1 AS due FROM webhook_delivery WHERE due_at <= ${now} LIMIT 1`)) !== undefined
   )
 }
-
-/** The clocks of two concurrent transactions may differ this much, in milliseconds. */
-const TOLERANCE = 1_000
 
 /**
  * Makes due what a fast clock put off: deliveries last tried in the future or never, and leases

@@ -14,17 +14,3 @@ export const retryDelays = [
   20 * HOUR,
   24 * HOUR,
 ]
-
-/** The largest delay that a receiver may ask for. */
-const LONGEST = 24 * HOUR
-
-/**
- * The delay after attempt number `attempt`, from 1. A random part of up to a fifth keeps deliveries
- * that failed together apart. Undefined after the last attempt.
- * @param retryAfter the receiver's `Retry-After`, in seconds
- */
-export function pauseAfter(attempt: number, retryAfter = 0): number | undefined {
-  const delay = retryDelays[attempt - 1]
-  if (delay === undefined) return undefined
-  return Math.max(Math.round(delay * (1 + Math.random() / 5)), Math.min(retryAfter * SECOND, LONGEST))
-}

@@ -4,11 +4,11 @@ import {
   CursorPageOf,
   type Database,
   Deleted,
+  type databaseTime,
   IdParams,
   type ModuleInstance,
 } from '@mortise/module-sdk'
 import { responses } from '../module.ts'
-import type { Clock } from './clock.ts'
 import {
   CreatedWebhook,
   Delivery,
@@ -37,7 +37,7 @@ import {
 
 export interface WebhookRoutesOptions extends WebhookRules {
   readonly database: Database
-  readonly clock: Clock
+  readonly clock: typeof databaseTime
 }
 
 export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions): void {

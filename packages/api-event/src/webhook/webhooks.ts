@@ -1,7 +1,6 @@
-import { DAY, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
+import { DAY, databaseTime, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
 import { Backlog } from './backlog.ts'
-import { type Clock, databaseClock } from './clock.ts'
 import { Deliverer } from './deliverer.ts'
 import { deleteOldDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
@@ -12,13 +11,11 @@ import { webhookRoutes } from './routes.ts'
 
 /** The most pending deliveries of a webhook. */
 const MOST_PENDING = 1_000
-/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
-const FILL_INTERVAL = 60_000
 /** The most rows to delete in one transaction. */
 const FORGOTTEN_AT_ONCE = 50
 
 export interface WebhookOptions {
-  readonly clock?: Clock
+  readonly clock?: typeof databaseTime
   readonly resolve?: DestinationOptions['resolve']
   /** The interval of the search for due deliveries, in milliseconds. */
   readonly lookEvery?: number
@@ -29,7 +26,7 @@ export interface WebhookOptions {
 export function webhooks(
   app: ModuleInstance,
   context: ModuleContext<Settings>,
-  { clock = databaseClock, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
+  { clock = databaseTime, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
 ): void {
   const { database, events, eventTypes, settings, audit, log } = context
   const destinations = new Destinations({
@@ -42,17 +39,11 @@ export function webhooks(
   context.on('*', (event) => fanOut(event, mostPending, clock))
 
   const backlog = new Backlog({ database, events, clock, mostPending })
-  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock })
-  const timers = [
-    setInterval(() => deliverer.deliverDue(), lookEvery),
-    setInterval(() => {
-      backlog.fillAll().catch((error) => log.debug(error, 'cannot look for webhooks that are behind'))
-    }, FILL_INTERVAL),
-  ]
-  for (const timer of timers) timer.unref()
+  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock, lookEvery })
+  const timer = setTimeout(() => deliverer.deliverDue(), lookEvery).unref()
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {
-    for (const timer of timers) clearInterval(timer)
+    clearTimeout(timer)
     await deliverer.close()
   })
 

@@ -1,8 +1,7 @@
 import { mock } from 'node:test'
-import { DAY, run, sql, timestamp } from '@mortise/module-sdk'
+import { DAY, databaseTime, run, sql, timestamp } from '@mortise/module-sdk'
 import { Webhook } from 'standardwebhooks'
 import { type Test, test } from 'tap'
-import { databaseClock } from '../../src/webhook/clock.ts'
 import { leaseDue } from '../../src/webhook/deliveries.ts'
 import { setFailing } from '../../src/webhook/repository.ts'
 import { retryDelays } from '../../src/webhook/retry-delays.ts'
@@ -434,7 +433,7 @@ testOnEngines('after the correction of a clock that was ahead, deliveries contin
   await host.happen('purchase_b')
   await host.happen('purchase_c')
   await host.database.transaction(function* () {
-    const now = (yield* databaseClock()) + 120 * MINUTE
+    const now = (yield* databaseTime()) + 120 * MINUTE
     yield* run(
       sql`UPDATE webhook_delivery SET claim = 'killed', due_at = ${now + MINUTE} WHERE subject = 'purchase_c'`,
     )
@@ -477,7 +476,7 @@ testOnEngines('a lease takes a few deliveries of each webhook', async (t) => {
   for (let n = 0; n < 3; n++) await host.happen(`purchase_new_${n}`)
   const claim = (underWay: [string, number][]) =>
     host.database.transaction(function* () {
-      const now = yield* databaseClock()
+      const now = yield* databaseTime()
       const limits = { limit: 8, perWebhook: 4, perOwner: 16 }
       const query = { claim: 'claim_a', ...limits, underWayOf: new Map(), now, until: now + MINUTE }
       return yield* leaseDue({ ...query, underWay: new Map(underWay) })
@@ -510,7 +509,7 @@ testOnEngines('the webhooks of one owner leave room for those of others', async 
   await host.happen('purchase_bens', { owner: bens })
   const claim = (underWayOf: [string, number][]) =>
     host.database.transaction(function* () {
-      const now = yield* databaseClock()
+      const now = yield* databaseTime()
       const limits = { limit: 64, perWebhook: 4, perOwner: 5 }
       const counts = { underWay: new Map(), underWayOf: new Map(underWayOf) }
       const claimed = yield* leaseDue({ claim: 'claim_a', ...limits, ...counts, now, until: now + MINUTE })

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   DAY,
+  databaseTime,
   defineModule,
   type EventLog,
   type ModulePlugin,
@@ -12,7 +13,6 @@ import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
 import { eventModule } from '../../src/index.ts'
 import { Backlog } from '../../src/webhook/backlog.ts'
-import { databaseClock } from '../../src/webhook/clock.ts'
 import { Deliverer } from '../../src/webhook/deliverer.ts'
 import { Destinations } from '../../src/webhook/destinations.ts'
 import type { WebhookOptions } from '../../src/webhook/webhooks.ts'
@@ -61,7 +61,7 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
   let position = 0
   let events: EventLog | undefined
   function* clock() {
-    return (yield* databaseClock()) + advanced
+    return (yield* databaseTime()) + advanced
   }
   const host = await createTestHost(t, {
     modules: [
@@ -93,7 +93,8 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
         clock,
         audit: function* () {},
         log: host.app.log,
-        ...(patience !== undefined && { patience }),
+        lookEvery: DAY,
+        patience,
       })
       t.teardown(() => deliverer.close())
       return deliverer

@@ -78,7 +78,3 @@ export function shortened(text: string): string {
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ShortageError ||
   (error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held'))
-
-/** Whether `logRefusals` logs it: every request gets this error until the cause ends. */
-export const isLoggedElsewhere = (error: unknown): boolean =>
-  isRefusal(error) || (error instanceof DatabaseError && error.kind === 'unavailable')

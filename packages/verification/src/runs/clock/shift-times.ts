@@ -5,6 +5,9 @@ import { identifier, run, sql } from '@mortise/module-sdk'
 const columns = [
   ['mortise_subscription', 'held_until'],
   ['mortise_reaction', 'next_at'],
+  ['mortise_job', 'due_at'],
+  ['mortise_job', 'held_until'],
+  ['mortise_job', 'created_at'],
   ['mortise_lease', 'expires_at'],
   ['mortise_host', 'seen_at'],
   ['webhook', 'failing_since'],
