@@ -13,7 +13,8 @@ const HARMLESS = /\/(src\/.*|(warm-probe|kill-before-query)\.ts)$/
 
 /**
  * @param {string} root the checkout
- * @param {readonly string[]} words paths of test files, and words that a path has to contain, all of them; none: all files
+ * @param {readonly string[]} words paths of test files, and words that a path has to contain, all of them; none: all
+ *   files but the trials
  * @returns {string[]} paths from the root
  */
 export function chooseTests(root, words) {
@@ -21,6 +22,7 @@ export function chooseTests(root, words) {
   const isPath = (word) => all.includes(relative(root, resolve(word)))
   const paths = words.filter(isPath).map((word) => relative(root, resolve(word)))
   const others = words.filter((word) => !isPath(word))
+  if (words.length === 0) return all.filter((path) => !path.endsWith('.trial.test.ts'))
   if (paths.length > 0 && others.length === 0) return paths
   const found = all.filter((path) => others.every((word) => path.includes(word)))
   return [...new Set([...paths, ...found])]

@@ -12,6 +12,7 @@ const [, ...files] = process.argv.splice(1)
 const root = process.cwd()
 const environment = { ...process.env }
 const teardowns = []
+let setLimit
 for (const file of files) {
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
   Object.assign(process.env, environment)
@@ -23,7 +24,9 @@ for (const file of files) {
   hooks.deregister()
   // With a teardown of its own tap ends as soon as nothing runs: before the next file.
   t.teardown = (work) => teardowns.push(work)
-  // It would hold for the files that follow, too; `.dev/test.js` gives each its time.
+  // One that a file sets would hold for those that follow, too.
+  setLimit ??= t.setTimeout.bind(t)
+  setLimit(Number(process.env.TAP_TIMEOUT) * 1000)
   t.setTimeout = () => {}
   const begun = performance.now()
   await import(pathToFileURL(resolve(file)).href)

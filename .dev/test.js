@@ -1,6 +1,7 @@
-// `npm test`: the tests, storage and modules on both engines. `npm test -- cart service`: the files whose path has
-// both words, or is one of them. On a PostgreSQL of its own where a file asks for one, unless APP_TEST_DATABASE_URL
-// names one; each test has a schema of its own there. What a process says is in .tap/test-results, by its first file.
+// `npm test`: the tests, storage and modules on both engines. `npm run trials`: the others, which try the product as a
+// whole for minutes. `npm test -- cart service`: the files whose path has both words, or is one of them. On a PostgreSQL
+// of its own where a file asks for one, unless APP_TEST_DATABASE_URL names one; each test has a schema of its own
+// there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
 import {
@@ -123,21 +124,20 @@ async function run(group) {
   mkdirSync(dirname(results), { recursive: true })
   // A file, since a pipe would wait for what the test has left running.
   const output = openSync(results, 'w')
-  const limit = SECONDS_PER_FILE * group.length
   const child = spawn(process.execPath, [runTest, ...group], {
     cwd: root,
     stdio: ['ignore', output, output],
     env: {
       // What 160 processes compile is compiled once.
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
-      TAP_TIMEOUT: `${limit}`,
+      TAP_TIMEOUT: `${SECONDS_PER_FILE}`,
       ...process.env,
       ...(folder !== undefined && { TAP_CWD: folder }),
       ...(postgres && { APP_TEST_DATABASE_URL: postgres.url }),
       ...(packages && { MORTISE_PACKAGES: packages }),
     },
     // For the one that does not come to tap's own.
-    timeout: (limit + 30) * 1000,
+    timeout: (SECONDS_PER_FILE * group.length + 30) * 1000,
     killSignal: 'SIGKILL',
   })
   closeSync(output)

@@ -17,7 +17,7 @@ export async function sections(): Promise<Map<string, string[]>> {
   )
 }
 
-/** The headings that `disasters.test.ts` follows. */
+/** The headings that `disasters.trial.test.ts` follows. */
 export const disasters = [
   'The lock is lost',
   'The database is lost',

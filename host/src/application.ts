@@ -17,7 +17,7 @@ import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
-import type { RunningApplication } from './control/open-application.ts'
+import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
@@ -66,11 +66,8 @@ const WAL_LIMIT = 64 * 1024 * 1024
 
 const MOVED = 'the data have moved to another database: restart the host'
 
-export interface ApplicationOptions {
+export interface ApplicationOptions extends StartOptions {
   readonly directory: string
-  /** Overrides the configured port; 0 means any free one. */
-  readonly port?: number | undefined
-  readonly host?: string | undefined
   readonly environment?: Environment | undefined
   /** Modules cannot end the process, and `closed` rejects for an uncaught error. */
   readonly ownsProcess?: boolean
@@ -116,6 +113,7 @@ export class Application {
   /** The number of silent processes in the parent's last message. */
   silentWorkers = 0
   #url = ''
+  #options: StartOptions = {}
   #cut = 0
   #stopping: Promise<void> | undefined
   #failure: Error | undefined
@@ -263,7 +261,7 @@ export class Application {
       const outliving = { metrics, limits, shares, tracing, events, watch, closed }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
-      await application.#listen(port ?? config.server.port, host ?? config.server.host)
+      await application.#listen({ port, host })
       if (!isWorker) await openControlSocket(application.#control, directory)
       await installed.react()
       application.#watchLock()
@@ -360,6 +358,7 @@ export class Application {
         others: async () => (await this.#heartbeats?.others()) ?? [],
       },
       hold: this.#hold,
+      options: () => this.#options,
       state: () => this.state(),
       metrics: () => this.metrics(),
       settle: (generation, milliseconds) =>
@@ -432,13 +431,16 @@ export class Application {
     this.#finish(end).catch(() => {}) // `closed` reports it
   }
 
-  async #listen(port: number, host: string): Promise<void> {
+  async #listen({ port, host }: StartOptions): Promise<void> {
+    const { server, basePath } = this.#parts.config
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen({ port, host, backlog: BACKLOG }, resolve)
+    const place = { port: port ?? server.port, host: host ?? server.host, backlog: BACKLOG }
+    this.#server.once('error', reject).listen(place, resolve)
     await listening
     this.#server.off('error', reject)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
-    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${this.#parts.config.basePath}`
+    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
+    this.#options = { host, port: port === undefined ? undefined : taken }
   }
 
   /** A lock with migrations is left to a command, which takes a snapshot first. */

@@ -1,7 +1,9 @@
 import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
-import { allSettings, findSettings } from '../settings/find-settings.ts'
+import type { Switched } from '../install/apply/apply-change.ts'
+import { allSettings, findWritten } from '../settings/find-settings.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
+import type { Setting, SettingsOwner } from '../settings/setting.ts'
 import { type SettingState, settingState } from '../settings/setting-state.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
@@ -13,6 +15,7 @@ export const config: Command = {
     'app config get note.keepFor',
     'app config set note.keepFor 7d',
     'app config set server.port 8080       # a setting of the host: needs a restart',
+    'app config set review.apiKey k-123    # of a module that you install next',
     'app config unset note.keepFor         # back to the default',
   ],
   changes: true,
@@ -36,8 +39,8 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   const file = await readConfigText(directory)
   const { settings, single } =
     key === undefined
-      ? { settings: await allSettings(directory), single: false }
-      : await findSettings(directory, key)
+      ? { settings: await allSettings(directory, file), single: false }
+      : await findWritten(directory, key, file)
   const pending = await pendingSettings(directory)
   const states = settings.map((setting) => settingState(setting, file, pending))
   const [first] = states
@@ -47,8 +50,8 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} has no settings.`)
 }
 
-const waiting = ({ inForce }: SettingState) =>
-  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} until it is restarted`
+const waiting = ({ inForce, option }: SettingState) =>
+  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} ${option ? `by ${option}` : 'until it is restarted'}`
 
 function line(state: SettingState): string {
   const { key, value, source, default: standard, inForce } = state
@@ -88,6 +91,12 @@ async function change(
         ? `${is}. The running host uses it.`
         : state.inForce !== undefined
           ? `${is}. ${waiting(state)}.`
-          : `${is}. ${owner.module === undefined || !switched ? 'The host reads it at its next start.' : 'Next: app start'}`,
+          : `${is}. ${whenUsed(owner, setting, switched)}`,
   )
+}
+
+function whenUsed({ module }: SettingsOwner, { path }: Setting, switched: Switched | undefined): string {
+  if (module !== undefined && switched) return 'Next: app start'
+  if (module !== undefined || path[0] !== 'modules') return 'The host reads it at its next start.'
+  return `${path[1]} is not installed: its installation checks its settings.`
 }

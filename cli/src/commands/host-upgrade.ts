@@ -6,7 +6,7 @@ import type { Command } from '../terminal/command.ts'
 export const hostUpgrade: Command = {
   options: [
     ['--disable-incompatible', 'disable modules that do not support it, in the same change'],
-    ['--dry-run', 'print the plan and change nothing'],
+    ['--dry-run', 'print the plan, check and probe as the upgrade does, and change nothing'],
     ['--offline', "use no network: only folders, files, folders of tarballs and npm's cache"],
   ],
   examples: [

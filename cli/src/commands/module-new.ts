@@ -11,6 +11,7 @@ const templates = fileURLToPath(new URL('../../templates', import.meta.url))
 const renamed: Readonly<Record<string, string>> = {
   gitignore: '.gitignore',
   'ci.yml': '.github/workflows/ci.yml',
+  'biome.template.json': 'biome.json',
   'package.template.json': 'package.json',
 }
 

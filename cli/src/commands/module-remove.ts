@@ -3,7 +3,7 @@ import { restoreCommand } from '../data/archives.ts'
 import { changeModules } from '../install/pipeline.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm-data-loss.ts'
+import { YES } from '../terminal/confirm.ts'
 
 export const moduleRemove: Command = {
   options: [

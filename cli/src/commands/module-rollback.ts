@@ -9,7 +9,7 @@ import { dropText } from '../install/plan/plan-rollback-drops.ts'
 import { rollbackText } from '../install/plan/print-plan.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm-data-loss.ts'
+import { YES } from '../terminal/confirm.ts'
 
 export const moduleRollback: Command = {
   options: [

@@ -4,7 +4,7 @@ import { previousName } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm-data-loss.ts'
+import { YES } from '../terminal/confirm.ts'
 
 export const restore: Command = {
   options: [

@@ -9,11 +9,8 @@ import type { Call } from '../terminal/command.ts'
 
 export const installationOptions = [
   ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
-  [
-    '--fail-on-breaking',
-    'refuse breaking changes (exit code 4), without a terminal too; a dry run finds only those visible in files',
-  ],
-  ['--dry-run', 'print the plan and change nothing'],
+  ['--fail-on-breaking', 'refuse breaking changes (exit code 4), without a terminal too'],
+  ['--dry-run', 'print the plan, check and probe as the installation does, and change nothing'],
   ['--offline', "use no network: only folders, files, bundles, folders of tarballs and npm's cache"],
   settleOption,
 ] as const
@@ -81,9 +78,10 @@ function describe(
     ...unchanged
       .filter((id) => !restored.includes(id))
       .map((id) => `Nothing to do: ${id} is already installed.`),
-    ...installed.map(({ id, version, replaces }) =>
-      replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
-    ),
+    ...installed.map(({ id, version, replaces, isOlder }) => {
+      const instead = replaces === null ? '' : ` instead of ${replaces}`
+      return `${done} ${id} ${version}${instead}${isOlder ? ', which is newer' : ''}`
+    }),
   ]
   if (disabled.length > 0) lines.push(`Still disabled. Next: app module-enable ${disabled.join(' ')}`)
   else if (switched?.live && host && installed.length === 0)

@@ -34,7 +34,7 @@ import {
   wrongMoveTarget,
 } from '../failures/index.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
-import { confirmDataLoss } from '../terminal/confirm-data-loss.ts'
+import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {
@@ -188,7 +188,7 @@ async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
   terminal.note(
     'The application serves reads all the time. At the end the command compares all rows, and the application refuses writes (503). Restart the host after that.',
   )
-  await confirmDataLoss(terminal, yes, 'Move the data?')
+  await confirm(terminal, yes, 'Move the data?')
 }
 
 async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -22,7 +22,7 @@ import { absentPackages } from '../store/installed-packages.ts'
 import { checkLockedBytes } from '../store/same-bytes.ts'
 import { makeStaging } from '../store/staging.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
-import { confirmDataLoss } from '../terminal/confirm-data-loss.ts'
+import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
@@ -97,7 +97,7 @@ async function restoreApplication(
     terminal.note(`Replaces data and modules with those of generation ${generation}, ${at}.`)
     terminal.note('The current database is kept next to it.')
     if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
-    await confirmDataLoss(terminal, yes, 'Restore that?')
+    await confirm(terminal, yes, 'Restore that?')
   }
   const former = await asRefusal(file, () =>
     terminal.during('Restoring', () =>

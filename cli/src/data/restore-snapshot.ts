@@ -14,10 +14,11 @@ import {
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
 import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
-import { lossNotConfirmed, noSnapshot, notConfirmed, snapshotUnusable } from '../failures/index.ts'
+import { noSnapshot, notConfirmed, snapshotUnusable } from '../failures/index.ts'
 import { type MigrationNames, migrationsBeyond } from '../store/applied-migrations.ts'
 import { removeLeftovers } from '../store/leftovers.ts'
 import { makeStaging } from '../store/staging.ts'
+import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertRoom } from './disk-room.ts'
@@ -176,9 +177,8 @@ export async function confirmSnapshotLoss(
   yes: boolean,
   loss: string,
 ): Promise<void> {
-  if (!yes && !terminal.interactive) throw lossNotConfirmed({ loss })
+  if (!yes && !terminal.interactive) throw notConfirmed({ hint: 'loss', what: `this: ${loss}` })
   terminal.note(loss)
   await assertStopped(directory)
-  if (yes || (await terminal.confirm('Restore the snapshot?'))) return
-  throw notConfirmed()
+  await confirm(terminal, yes, 'Restore the snapshot?')
 }

@@ -78,11 +78,12 @@ async function settingsTrouble(
   { pid }: ApplicationState,
   knowsDatabase: boolean,
 ): Promise<FixableFinding[]> {
-  const pending = (await pendingSettings(directory)).filter(({ key }) => key !== 'database' || !knowsDatabase)
-  if (pending.length === 0) return []
-  const each = pending.map(
-    ({ key, inForce, next }) => `${key} (${JSON.stringify(inForce)}, next ${JSON.stringify(next)})`,
+  const pending = (await pendingSettings(directory)).filter(
+    ({ key, option }) => option === undefined && (key !== 'database' || !knowsDatabase),
   )
+  if (pending.length === 0) return []
+  const text = (value: unknown) => (value === null ? 'no value' : JSON.stringify(value))
+  const each = pending.map(({ key, inForce, next }) => `${key} (${text(inForce)}, next ${text(next)})`)
   return [
     {
       id: 'settings-pending',

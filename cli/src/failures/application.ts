@@ -45,15 +45,8 @@ export const notOwner = defineFailure(
 export const notConfirmed = defineFailure(
   'refused',
   'declined',
-  'Nothing was changed: you did not confirm it.',
-  'Enter y, or add --yes.',
-)
-
-export const lossNotConfirmed = defineFailure(
-  'refused',
-  'declined',
-  'Nothing was changed: you did not confirm it. {loss}',
-  'To accept the loss, add --yes.',
+  'Nothing was changed: you did not confirm {what}.',
+  { question: 'Enter y, or add --yes.', loss: 'To accept the loss, add --yes.' },
 )
 
 export const noSecretToSignWith = defineFailure(

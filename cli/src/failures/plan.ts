@@ -1,12 +1,5 @@
 import { defineFailure } from './define-failure.ts'
 
-export const installNotConfirmed = defineFailure(
-  'refused',
-  'declined',
-  'Nothing was installed: you did not confirm it.',
-  'Enter y, or add --yes.',
-)
-
 export const breaking = defineFailure(
   'refused',
   'breaking',
@@ -23,6 +16,7 @@ export const moduleNotInstalled = defineFailure(
 
 export const notInstalled = defineFailure('notFound', 'not-installed', '{name} is not installed.', {
   installed: 'These are installed: {installed}.',
+  path: 'Name an installed module. To install another version from there: app module-install {name}',
   nothing: 'Nothing is installed.',
 })
 
@@ -44,7 +38,7 @@ export const invalidSettings = defineFailure(
   'refused',
   'invalid-settings',
   'The module {id} is refused: {reason}.',
-  'Correct the settings in app.config.json first.',
+  'Nothing was changed. Set it first, also if the module is not installed yet: app config set {id}.<setting> <value>. To remove one: app config unset {id}.<setting>',
 )
 
 export const contractConflict = defineFailure(

@@ -29,6 +29,8 @@ export const noSuchOwner = defineFailure(
   {
     list: 'To list all settings: app config get',
     misspelt: 'Did you mean {near}?',
+    near: 'Did you mean {near}? A setting of a module that you install later: app config set modules.{key} <value>',
+    id: 'To list all settings: app config get. A setting of a module that you install later has its id in front: app config set <id>.<setting> <value>',
   },
 )
 

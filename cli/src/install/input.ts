@@ -32,7 +32,7 @@ interface Request {
   readonly command: string
   readonly terminal: Terminal
   readonly yes?: boolean
-  /** Stop after the plan, without a change. */
+  /** Stop after the probe, without a change. */
   readonly dryRun?: boolean
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean

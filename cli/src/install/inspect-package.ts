@@ -7,7 +7,7 @@ import { npmOptions } from './fetch/npm-options.ts'
 import { checkConflicts } from './plan/checks/conflicts.ts'
 import { checkContracts } from './plan/checks/contracts.ts'
 import { checkHostRange, checkPeers } from './plan/checks/host-range.ts'
-import { sizeOf } from './plan/format-bytes.ts'
+import { LARGE, sizeOf } from './plan/format-bytes.ts'
 import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 import { checkEntry } from './verify/entry.ts'
@@ -24,9 +24,6 @@ export interface PackageFinding {
   readonly why: string
   readonly mend: string
 }
-
-/** More than a module of some files needs; it travels in every bundle and backup. */
-const LARGE = 10 * 1024 * 1024
 
 /**
  * What an installation would refuse of a module's folder, from the files that npm would publish. No

@@ -36,7 +36,7 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   rollback: ['verify', 'probe'],
 }
 
-/** Changes the installed modules, completely or not at all. A dry run ends with the plan. */
+/** Changes the installed modules, completely or not at all. A dry run ends after the probe. */
 export async function changeModules(input: Input): Promise<Applied> {
   const { directory, command, terminal, dryRun } = input
   return dryRun
@@ -51,10 +51,9 @@ async function runPhases(input: Input, staging: string): Promise<Applied> {
     const fetched = applies('fetch') ? await fetch(resolved) : { ...resolved, ...nothingFetched }
     const verified = applies('verify') ? await verify(fetched) : { ...fetched, ...nothingArrives }
     const planned = await plan(verified)
-    if (input.dryRun) return { ...planned, ...nothingApplied }
     if (applies('consent')) await consent(planned)
     const probed = applies('probe') ? await probe(planned) : planned
-    return await apply(probed)
+    return input.dryRun ? { ...probed, ...nothingApplied } : await apply(probed)
   })
 }
 

@@ -3,12 +3,12 @@ import { configFile, readConfig, readLockFile } from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
 import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
-import { Failure, settingGroup, settingRefused } from '../failures/index.ts'
+import { type Failure, settingGroup, settingRefused } from '../failures/index.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply/apply-change.ts'
 import { probeCandidates } from '../install/probe/probe-candidates.ts'
 import { readInstalled } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { findSettings } from './find-settings.ts'
+import { findSettable, findWritten } from './find-settings.ts'
 import { parseValue } from './parse-value.ts'
 import { type Setting, type SettingsOwner, shown } from './setting.ts'
 import { moduleProblems, settingProblems } from './setting-problems.ts'
@@ -37,7 +37,7 @@ export interface ChangedSetting {
  * A module's setting is a change like any other: it is checked against the module's schema, probed,
  * and put in force as a new generation by the running host. On failure the previous value returns.
  * While the file has other invalid settings, the change waits for them. A host setting takes effect
- * at the next start. Call this with the command lock.
+ * at the next start, and one of a module that is not installed when it is. Call this with the command lock.
  *
  * @throws {Failure} unknown or invalid (2, 3), rejected by the module (4), reverted (5)
  */
@@ -92,33 +92,14 @@ async function findOne(
   { key, value }: SettingRequest,
   file: ConfigText,
 ): Promise<{ owner: SettingsOwner; setting: Setting }> {
-  const leftover = value === undefined ? await findLeftover(directory, key, file) : undefined
-  if (leftover) return leftover
-  const { owner, settings, single } = await findSettings(directory, key)
+  const { owner, settings, single } = await (value === undefined
+    ? findWritten(directory, key, file)
+    : findSettable(directory, key))
   const [setting] = settings
   if (single && setting) return { owner, setting }
   if (settings.length === 0) throw settingGroup({ hint: 'empty', key })
   throw settingGroup({ hint: 'settings', key, settings: settings.map((one) => one.key).join(', ') })
 }
-
-/** A member of the file without a schema (any more) can be removed like a setting. */
-async function findLeftover(directory: string, key: string, { json }: ConfigText) {
-  const parts = key.split('.')
-  const path = [['modules', ...parts], parts].find((candidate) => valueAt(json, candidate) !== undefined)
-  const known = await findSettings(directory, key).catch((error) => {
-    if (error instanceof Failure) return undefined
-    throw error
-  })
-  if (path === undefined || known !== undefined) return undefined
-  const [root, id] = path
-  const { modules } = await readLockFile(directory)
-  const installed = root === 'modules' && id !== undefined && Object.hasOwn(modules, id)
-  const { owner } = installed ? await findSettings(directory, `modules.${id}`) : { owner: nobody }
-  return { owner, setting: { key, path, schema: {} as Setting['schema'] } }
-}
-
-/** Stands for an owner that is not installed. Removing its settings is always valid. */
-const nobody: SettingsOwner = { module: undefined, path: [], schema: undefined }
 
 /** The text of the file with the setting, in the first meaning of the value that is valid. */
 function set(file: ConfigText, setting: Setting, value: string, owner: SettingsOwner): string {

@@ -12,8 +12,10 @@ export interface SettingState {
   /** The environment variable that overrides the file. */
   readonly variable: string
   readonly description: string | null
-  /** The value that the running host uses until a restart, if it differs. */
+  /** The value that the running host uses, if it differs: until a restart, or by `option`. */
   readonly inForce?: unknown
+  /** The option of `app start` that overrides the setting: `--port`. */
+  readonly option?: string
 }
 
 export function settingState(
@@ -40,5 +42,6 @@ export function settingState(
     variable,
     description: schema.description ?? null,
     ...(waits && { inForce: waits.inForce ?? null }),
+    ...(waits?.option && { option: waits.option }),
   }
 }

@@ -5,7 +5,7 @@ import { configFile, readGenerations, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
-import { copiesOf, testApplication } from '../run-app.ts'
+import { copiesOf, runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -277,12 +277,14 @@ t.test(
     const finding = async () =>
       (await run('doctor')).json.findings.find(({ id }: { id: string }) => id === 'settings-pending')
     t.equal(await finding(), undefined)
-    t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, inForce: 3000 } })
-    t.match(await run('config', 'get', 'server.port'), {
-      json: { value: 8080, inForce: 3000 },
-      stderr: /uses 3000 until it is restarted/,
+    t.match(await run('config', 'set', 'log.slowMs', '1500'), { json: { value: 1500, inForce: 1000 } })
+    t.match(await run('config', 'get', 'log.slowMs'), {
+      json: { value: 1500, inForce: 1000 },
+      stderr: /uses 1000 until it is restarted/,
     })
-    t.match(await finding(), { severity: 'warning', message: /server\.port \(3000, next 8080\)/ })
+    t.match(await finding(), { severity: 'warning', message: /log\.slowMs \(1000, next 1500\)/ })
+    await run('config', 'set', 'publicUrl', 'https://shop.example')
+    t.match(await finding(), { message: /publicUrl \(no value, next "https:\/\/shop\.example"\)/ })
     await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
     for (const argv of [['config', 'get', 'database'], ['doctor']]) {
       t.notMatch((await run(...argv)).stdout, /hidden/)
@@ -291,9 +293,36 @@ t.test(
     await running.close()
     await runningHost(t, directory)
     t.equal(await finding(), undefined)
-    t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+    t.notOk('inForce' in (await run('config', 'get', 'log.slowMs')).json)
   },
 )
+
+t.test('the value of a running host is its own default, or that of an option of its start', async (t) => {
+  const { directory, run } = await withNote(t)
+  const running = await runningHost(t, directory)
+  const port = Number(new URL(running.url).port)
+  const standard = process.stdout.isTTY || process.stderr.isTTY ? 0 : 5
+  t.match(await run('config', 'set', 'server.drainSeconds', '7'), { json: { value: 7, inForce: standard } })
+  await run('config', 'set', 'storage.minFreeBytes', '1')
+  t.match((await run('config', 'get', 'storage.minFreeBytes')).json, { inForce: Number })
+  const { message } = (await run('doctor')).json.findings[0]
+  t.match(message, /storage\.minFreeBytes \(\d+, next 1\), server\.drainSeconds \(\d, next 7\)\.$/)
+  await run('config', 'set', 'server.drainSeconds', String(standard))
+  t.notOk('inForce' in (await run('config', 'get', 'server.drainSeconds')).json, 'it has the same effect')
+  await run('config', 'unset', 'storage.minFreeBytes')
+
+  const byOption = { inForce: port, option: '--port' }
+  t.match(await run('config', 'get', 'server.port'), {
+    json: { value: 3000, ...byOption },
+    stderr: new RegExp(`uses ${port} by --port\\.`),
+  })
+  t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, ...byOption } })
+  const all = await runApp('config', 'get', '--dir', directory)
+  t.match(all.stdout, new RegExp(`^server\\.port = 8080 .*\\. The running host uses ${port} by --port$`, 'm'))
+  t.strictSame((await run('doctor')).json.findings, [], 'a restart would not change that')
+  await run('config', 'set', 'server.port', String(port))
+  t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+})
 
 t.test('the audit trail has the values of a host setting, but not of a secret', async (t) => {
   const { directory, run } = await withNote(t)
@@ -329,6 +358,118 @@ t.test(
     t.equal(await text(), next)
     t.strictSame(await readLockFile(directory), lock)
     t.match((await run('audit')).json.records[0], { action: 'config', outcome: 'done' })
+  },
+)
+
+/** A module that cannot be installed without its settings. */
+const review = (root: string) =>
+  sampleTarball(join(root, 'review.tgz'), {
+    id: 'review',
+    manifest: { config: 'config.json' },
+    files: {
+      'config.json': JSON.stringify({
+        type: 'object',
+        additionalProperties: false,
+        required: ['apiKey', 'mail'],
+        properties: {
+          apiKey: { type: 'string', writeOnly: true },
+          mail: { type: 'object', required: ['port'], properties: { port: { type: 'integer' } } },
+        },
+      }),
+    },
+    plugin: `app.get('/review', { config: { access: 'public' } }, async () => context.settings)`,
+  })
+
+t.test('a required setting can be set before its module is installed', async (t) => {
+  const { root, directory, run, text } = await withNote(t)
+  const file = await review(root)
+  const before = await text()
+  const running = await runningHost(t, directory)
+  t.match(await run('module-install', file), {
+    exitCode: 4,
+    json: {
+      error: {
+        code: 'invalid-settings',
+        message: /"modules\.review\.apiKey" is required; "modules\.review\.mail" is required/,
+        hint: /app config set review\.<setting> <value>/,
+      },
+    },
+  })
+  t.match(await run('config', 'set', 'review.apiKey', 'hunter2-secret'), {
+    exitCode: 0,
+    json: { key: 'review.apiKey', value: '(set)', changed: true, generation: null, live: false },
+  })
+  t.match(await run('module-install', file, '--dry-run'), {
+    exitCode: 4,
+    json: { error: { message: /"modules\.review\.mail" is required/ } },
+  })
+  const said = await runApp('config', 'set', 'review.mail.port', '25', '--dir', directory)
+  t.equal(
+    said.stdout,
+    'review.mail.port is "(set)". review is not installed: its installation checks its settings.\n',
+  )
+  for (const argv of [
+    ['config', 'get'],
+    ['config', 'get', 'review.apiKey'],
+    ['config', 'get', 'modules.review'],
+    ['audit'],
+    ['doctor'],
+  ]) {
+    const { exitCode, stdout } = await run(...argv)
+    t.notMatch(stdout, /hunter2/, argv.join(' '))
+    t.equal(exitCode, 0)
+  }
+  t.match((await run('config', 'get')).json.settings.at(-1), { key: 'review.mail', value: '(set)' })
+  t.match((await run('audit')).json.records[0], {
+    action: 'config',
+    object: 'review.mail.port',
+    outcome: 'done',
+  })
+  t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+  t.match((await get(running, '/review')).body, { apiKey: 'hunter2-secret', mail: { port: 25 } })
+  t.equal((await run('module-remove', 'review')).exitCode, 0)
+  for (const key of ['review.apiKey', 'modules.review']) {
+    t.match(await run('config', 'unset', key), { exitCode: 0, json: { changed: true, value: null } })
+  }
+  t.equal(await text(), before)
+})
+
+t.test('a value that the module does not take is refused at its installation', async (t) => {
+  const { root, run } = await withNote(t)
+  const file = await review(root)
+  await run('config', 'set', 'review.mail.port', '25')
+  await run('config', 'set', 'review.apiKey', '123')
+  t.match(await run('module-install', file), {
+    exitCode: 4,
+    json: { error: { code: 'invalid-settings', message: /"modules\.review\.apiKey" must be a string/ } },
+  })
+  await run('config', 'set', 'review.apiKey', '"123"')
+  t.match(await run('module-install', file), { exitCode: 0 })
+})
+
+t.test(
+  'what is a misspelling rather than a module to come is refused, unless it is named as one',
+  async (t) => {
+    const { run, text } = await withNote(t)
+    const before = await text()
+    for (const [key, hint] of [
+      ['nots.most', /^Did you mean note\.most\? .*app config set modules\.nots\.most <value>$/],
+      ['sever.port', /^Did you mean server\.port\?/],
+      ['review.', /app config set <id>\.<setting> <value>$/],
+      ['review', /app config set <id>\.<setting> <value>$/],
+      ['@acme/review.apiKey', /app config set <id>\.<setting> <value>$/],
+    ] as const) {
+      const refused = await run('config', 'set', key, '3')
+      t.match(refused, { exitCode: 3, json: { error: { code: 'not-installed', hint } } }, key)
+    }
+    t.equal(await text(), before)
+    for (const key of ['modules.nots.most', 'catalog.apiKey'])
+      t.match(await run('config', 'set', key, '3'), { exitCode: 0, json: { changed: true } }, key)
+    t.match(JSON.parse(await text()), { modules: { nots: { most: 3 }, catalog: { apiKey: 3 } } })
+    t.match(await run('config', 'get', 'other.key'), {
+      exitCode: 3,
+      json: { error: { code: 'not-installed' } },
+    })
   },
 )
 

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
 import t from 'tap'
 import { commands } from '../../src/commands/index.ts'
 import { packRelease } from '../host-release.ts'
 import { killBeforeNaming } from '../kill-before.ts'
-import { testApplication } from '../run-app.ts'
+import { runOnTerminal, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
-import { sampleFolder, sampleTarball } from '../sample-module.ts'
+import { get, runningHost } from '../running-host.ts'
+import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 /**
  * All that is in a folder: names, modes, and of files what they hold and when they were written. The lock of the
@@ -28,6 +30,14 @@ async function snapshotOf(directory: string): Promise<string[]> {
   })
   return (await Promise.all(lines)).filter((line) => !line.startsWith(join('.app', 'lock')))
 }
+
+const tables = (id: string): SampleOptions => ({
+  manifest: { tables: id, migrations: 'migrations' },
+  files: {
+    [`migrations/001-${id}.sql`]: `CREATE TABLE ${id} (id TEXT PRIMARY KEY)`,
+    [`migrations/001-${id}.down.sql`]: `DROP TABLE ${id}`,
+  },
+})
 
 const dry: Record<string, readonly (readonly string[])[]> = {
   'module-install': [[], ['<other>'], ['<tarball>', 'mine'], ['mine', '--frozen']],
@@ -59,10 +69,22 @@ t.test('a dry run does not change a byte of the application', async (t) => {
   t.strictSame(await snapshotOf(directory), fresh, 'one that nothing was ever installed in')
 
   const mine = await sampleFolder(join(root, 'mine'), { id: 'mine' })
-  await run('module-install', mine, await sampleTarball(join(root, 'gone.tgz'), { id: 'gone' }))
+  await run(
+    'module-install',
+    mine,
+    await sampleTarball(join(root, 'gone.tgz'), { id: 'gone', ...tables('gone') }),
+  )
   await sampleFolder(mine, { id: 'mine', version: '1.1.0' })
   const before = await snapshotOf(directory)
+  const { TMPDIR = tmpdir() } = process.env
+  // A packed host finds its dependencies in the checkout; the path of a socket has to be short.
+  const inCheckout = await mkdtemp(join(dirname(t.testdirName), 'tmp-'))
+  t.teardown(async () => {
+    process.env.TMPDIR = TMPDIR
+    await rm(inCheckout, { recursive: true })
+  })
   for (const [command, calls] of Object.entries(dry)) {
+    process.env.TMPDIR = command === 'host-upgrade' ? inCheckout : TMPDIR
     for (const words of calls) {
       const { exitCode, json } = await run(command, ...words.map((word) => specs[word] ?? word), '--dry-run')
       t.match(
@@ -82,6 +104,50 @@ t.test('a dry run does not change a byte of the application', async (t) => {
   t.strictSame(await snapshotOf(directory), incomplete, 'what is missing is named, not fetched')
   t.match(await run('module-install'), { exitCode: 0, json: { restored: ['gone'] } })
   t.match(await run('module-install', '--dry-run'), { json: { restored: [], unchanged: ['mine', 'gone'] } })
+})
+
+const rejected: Record<string, SampleOptions> = {
+  throws: { plugin: "throw new Error('on purpose')" },
+  exits: { main: 'process.exit(0)' },
+  undeclared: {
+    plugin: "app.get('/other', { config: { access: 'public' } }, async () => ({}))",
+  },
+}
+
+t.test('a dry run is refused by the probe like the installation, and changes nothing either', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const first = await sampleTarball(join(root, 'first.tgz'), tables('hello'))
+  t.equal((await run('module-install', first)).exitCode, 0)
+  const running = await runningHost(t, directory)
+  // A running host writes its database at any time.
+  const state = async () => (await snapshotOf(directory)).filter((line) => !line.startsWith('data/'))
+  const before = await state()
+  for (const [id, options] of Object.entries(rejected)) {
+    const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...options })
+    const dry = await run('module-install', file, '--dry-run')
+    t.match(dry, { exitCode: 4, json: { error: { code: 'probe-failed' } } }, id)
+    t.strictSame(await state(), before, id)
+    t.strictSame((await run('module-install', file)).json, dry.json, `${id}: the same refusal`)
+  }
+  const sound = await sampleTarball(join(root, 'sound.tgz'), { id: 'sound', ...tables('sound') })
+  const { json, stderr } = await run('module-install', sound, '--dry-run')
+  t.match(json, { dryRun: true, live: true, installed: [{ access: { 'GET /sound': 'public' } }] })
+  t.match(stderr, /^sound 1\.0\.0 after loading\n {2}access +GET \/sound \(public\)$/m)
+  t.equal((await get(running, '/sound')).status, 404)
+})
+
+t.test('on a terminal, a dry run asks before code of a new source runs', async (t) => {
+  const { root, directory } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), { main: 'process.exit(0)' })
+  const argv = ['module-install', file, '--dry-run', '--dir', directory] as const
+  const declined = await runOnTerminal('n', ...argv)
+  t.match(declined, {
+    exitCode: 4,
+    said: /GET \/hello[\s\S]*hello\.tgz is a new source\. Trust it\? \[y\/N\]/,
+  })
+  t.match(declined.said, /Nothing was changed: you did not confirm it/)
+  t.match(await runOnTerminal('y', ...argv), { exitCode: 4, said: /The module hello is refused/ })
+  t.notMatch((await runOnTerminal('n', ...argv, '--yes')).said, /\[y\/N\]/)
 })
 
 t.test('a dry run does not complete a killed change, and says so', async (t) => {

@@ -108,6 +108,15 @@ t.test(
   },
 )
 
+t.test('the plan says that a host is older', async (t) => {
+  const { root, run } = await pinnedApplication(t)
+  await packRelease(join(root, 'packages'), '1.0.5')
+  const { json, stderr } = await run('host-upgrade', '1.0.5')
+  t.match(json, { host: { from: '1.1.0', to: '1.0.5', isOlder: true } })
+  t.match(stderr, /^host 1\.1\.0 → 1\.0\.5, which is older$/m)
+  t.match((await run('host-upgrade', '1.1.0')).stderr, /^host 1\.0\.5 → 1\.1\.0$/m)
+})
+
 t.test('a module outside the host range is a refusal, or is disabled in the same change', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '2.0.0', { migrations: note })
   const before = await readLockFile(directory)

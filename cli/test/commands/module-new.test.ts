@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,9 +17,8 @@ const ownTests = async (folder: string) => {
   return stdout
 }
 
-t.test('a module has its manifest, and passes its own tests', async (t) => {
+t.test('a module compiles, has its manifest, and passes its own tests', async (t) => {
   const parent = t.testdir({})
-  // stranger.test.ts compiles, tests and checks one in TypeScript.
   const folder = join(parent, 'gift-card')
   for (const options of [[], ['--js']]) {
     await rm(folder, { recursive: true, force: true })
@@ -33,10 +32,47 @@ t.test('a module has its manifest, and passes its own tests', async (t) => {
       const text = await readFile(join(entry.parentPath, entry.name), 'utf8')
       t.notMatch(text, /my.?thing|@scope|\{version\}/i, entry.name)
     }
+    if (options.length > 0) break
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }) => t.fail(stdout))
   }
   const manifest = await runApp('module-manifest', folder, '--check')
   t.equal(manifest.exitCode, 0, manifest.stderr)
   t.match(await ownTests(folder), postgres ? /# pass 8\n/ : /# pass 4\n/)
+})
+
+t.test('the linter of a module finds a forgotten yield*, and nothing else', async (t) => {
+  const parent = t.testdir({})
+  for (const [name, ...options] of [['typed'], ['plain', '--js']] as const) {
+    await runApp('module-new', name, ...options, '--dir', parent)
+    const folder = join(parent, name)
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    const lint = async () => {
+      const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+      const argv = [biome, 'lint', '--reporter=github']
+      const { stdout } = await run(process.execPath, argv, { cwd: folder }).catch((error) => error)
+      return stdout.match(/^::.*$/gm) ?? []
+    }
+    t.strictSame(await lint(), [])
+    const file = join(folder, name === 'typed' ? 'src/service.ts' : 'src/service.js')
+    const text = await readFile(file, 'utf8')
+    const planted = text
+      .replace('yield* repository.insert', 'repository.insert')
+      .replace('yield* emit', 'emit')
+      .concat('\nexport function* twice(caller) {\n  claimAll(caller)\n}\nfunction* claimAll(caller) {}\n')
+    await writeFile(file, planted)
+    const lines = planted
+      .split('\n')
+      .flatMap((line, index) => (/^ +(repository\.insert|emit|claimAll)/.test(line) ? [index + 1] : []))
+    const found = (await lint()).filter((line: string) =>
+      line.includes('This step never runs: write yield* before it.'),
+    )
+    t.strictSame(
+      found.map((line: string) => Number(/line=(\d+)/.exec(line)?.[1])),
+      lines,
+    )
+    t.equal(lines.length, 3)
+  }
 })
 
 t.test('the shortest module passes its own test', async (t) => {

@@ -72,6 +72,13 @@ t.test('upgrade reads a folder again', async (t) => {
     exitCode: 2,
     json: { error: { message: /one version only/ } },
   })
+  for (const path of [folder, './mine', 'files/mine.tgz', 'mine.tgz']) {
+    const hint = new RegExp(`from there: app module-install ${path}$`)
+    t.match(await run('module-upgrade', path), {
+      exitCode: 3,
+      json: { error: { code: 'not-installed', hint } },
+    })
+  }
 })
 
 t.test('--dry-run prints the plan and changes nothing', async (t) => {

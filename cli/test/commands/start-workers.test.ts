@@ -122,6 +122,8 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
       t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
     t.match(await run('module-list'), { exitCode: 0, json: { generation: 3 } })
     t.match(await run('doctor'), { exitCode: 0 })
+    const inForce = Number(new URL(url).port)
+    t.match(await run('config', 'get', 'server.port'), { json: { value: 3000, inForce, option: '--port' } })
   })
 
   await t.test('processes are replaced one by one, and no request fails', async (t) => {

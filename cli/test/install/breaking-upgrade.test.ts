@@ -132,34 +132,40 @@ async function outdated(t: Test) {
   return application
 }
 
-t.test('breaking changes are listed first: some by --dry-run, the rest after the probe', async (t) => {
-  const { directory, run } = await outdated(t)
-  const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
-  const dry = await run('module-upgrade', '--dry-run')
-  t.equal(dry.exitCode, 0)
-  t.strictSame(dry.json.installed[0].breaking, byManifest)
-  t.equal(dry.json.installed[0].access, null)
-  t.match(dry.stderr, /^ {2}breaking +The route POST \/shop\/gone is removed\.$/m)
-  t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), before)
+t.test(
+  'breaking changes are listed: some before the probe, the rest after it, in a dry run too',
+  async (t) => {
+    const { directory, run } = await outdated(t)
+    const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
+    const dry = await run('module-upgrade', '--dry-run')
+    t.equal(dry.exitCode, 0)
+    t.match(
+      dry.stderr,
+      /^ {2}breaking +The route POST \/shop\/gone is removed\.$[\s\S]*^shop 2\.0\.0 after loading$/m,
+    )
+    t.notMatch(dry.stderr, /Installing/)
+    t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), before)
 
-  const done = await run('module-upgrade')
-  t.equal(done.exitCode, 0, done.stdout)
-  const [{ breaking, access, schema, schemaChanges }] = done.json.installed
-  t.strictSame(breaking, [...byManifest, ...byProbe])
-  t.strictSame(access, { 'POST /shop': 'public', 'POST /shop/:key': 'shop:write' })
-  t.match(schema, [
-    { name: 'shop', columns: [{ name: 'id', type: 'TEXT' }, { required: true }, { required: false }] },
-  ])
-  t.strictSame(schemaChanges, [
-    { table: 'shop', column: 'name', from: 'TEXT', to: 'TEXT NOT NULL' },
-    { table: 'shop', column: 'size', from: null, to: 'BIGINT' },
-    { table: 'shop_old', column: null, from: '(id TEXT)', to: null },
-  ])
-  t.match(done.stderr, /^ {2}changes +~ shop\.name TEXT, then TEXT NOT NULL$/m)
-  t.match(done.stderr, /^ {2}access +POST \/shop \(public\)$/m)
-  t.match(done.stderr, /^ {2}breaking +POST \/shop: the body requires "text" now\.$/m)
-  t.match(done.stderr, /Installing shop 2\.0\.0 in spite of the breaking changes/)
-})
+    const done = await run('module-upgrade')
+    t.equal(done.exitCode, 0, done.stdout)
+    const [{ breaking, access, schema, schemaChanges }] = done.json.installed
+    t.strictSame(dry.json.installed, done.json.installed)
+    t.strictSame(breaking, [...byManifest, ...byProbe])
+    t.strictSame(access, { 'POST /shop': 'public', 'POST /shop/:key': 'shop:write' })
+    t.match(schema, [
+      { name: 'shop', columns: [{ name: 'id', type: 'TEXT' }, { required: true }, { required: false }] },
+    ])
+    t.strictSame(schemaChanges, [
+      { table: 'shop', column: 'name', from: 'TEXT', to: 'TEXT NOT NULL' },
+      { table: 'shop', column: 'size', from: null, to: 'BIGINT' },
+      { table: 'shop_old', column: null, from: '(id TEXT)', to: null },
+    ])
+    t.match(done.stderr, /^ {2}changes +~ shop\.name TEXT, then TEXT NOT NULL$/m)
+    t.match(done.stderr, /^ {2}access +POST \/shop \(public\)$/m)
+    t.match(done.stderr, /^ {2}breaking +POST \/shop: the body requires "text" now\.$/m)
+    t.match(done.stderr, /Installing shop 2\.0\.0 in spite of the breaking changes/)
+  },
+)
 
 t.test('on a terminal it asks; only yes installs; --yes skips the question', async (t) => {
   const { directory } = await outdated(t)
@@ -184,9 +190,11 @@ t.test('--fail-on-breaking refuses breaking changes only, also in scripts and dr
   t.equal((await run('module-install', await sampleTarball(hello), '--fail-on-breaking')).exitCode, 0)
   const guarded = "app.get('/hello', { config: { access: 'hello:read' } }, async () => ({}))"
   await sampleTarball(hello, { version: '1.1.0', plugin: guarded })
-  const probed = await run('module-upgrade', 'hello', '--fail-on-breaking')
-  t.match(probed, { exitCode: 4, json: { error: { code: 'breaking' } } }, 'what only the probe finds')
-  t.match(probed.stderr, /^ {2}breaking /m)
+  for (const more of [['--dry-run'], []]) {
+    const probed = await run('module-upgrade', 'hello', '--fail-on-breaking', ...more)
+    t.match(probed, { exitCode: 4, json: { error: { code: 'breaking' } } }, 'what only the probe finds')
+    t.match(probed.stderr, /^ {2}breaking /m)
+  }
   t.match((await readLockFile(directory)).modules.hello, { version: '1.0.0' })
   for (const command of ['module-install', 'module-upgrade'])
     t.match((await runApp(command, '--help')).stdout, /--fail-on-breaking/)

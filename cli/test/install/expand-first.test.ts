@@ -67,7 +67,8 @@ t.test(
     for (const state of ['stopped', 'running']) {
       const running = state === 'running' ? await runningHost(t, directory) : undefined
       const before = await stateOf(directory)
-      const outcome = await install(note('2.0.0', 'SELECT text FROM note', rename))
+      const next = note('2.0.0', 'SELECT text FROM note', rename)
+      const outcome = await install(next)
       t.match(
         outcome,
         {
@@ -84,6 +85,7 @@ t.test(
         state,
       )
       t.notMatch(outcome.json.error.message, /\n|\.staging-/)
+      t.strictSame((await install(next, '--dry-run')).json, outcome.json, 'a dry run finds it too')
       t.strictSame(await stateOf(directory), before)
       if (running) t.match(await get(running, '/note'), { status: 401 })
     }

@@ -834,14 +834,25 @@ export const together: readonly (readonly Mistake[])[] = [
     },
     {
       name: "run-time SQL on the host's table",
-      rule: 'foreign-table',
+      rule: 'server-error',
       where: 'GET /shelf-guests',
-      why: /mortise_guest/,
+      why: /shelf names "mortise_guest", which belongs to the host: ask it through the context/,
       body: get(
         '/shelf-guests',
         'async () => { const { count } = await database.snapshot(() => one(sql`SELECT count(*) AS count FROM mortise_guest`)); return { id: String(count) } }',
       ),
       routes: ['GET /shelf-guests'],
+    },
+    {
+      name: "a step of a transaction on the host's table",
+      rule: 'server-error',
+      where: 'POST /shelf-forget (index.js:',
+      why: /shelf names "mortise_guest", which belongs to the host/,
+      body: post(
+        '/shelf-forget',
+        "yield* run(sql`DELETE FROM mortise_guest WHERE id = ${request.caller.id}`); return { id: '1' }",
+      ),
+      routes: ['POST /shelf-forget'],
     },
     {
       name: 'a request that never gets a response',
@@ -931,6 +942,8 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'a required setting that is missing': 'installation: invalid-settings; the check chooses a value',
   'a downgrade': 'installation and doctor',
   'a forgotten yield*': 'host',
+  'a forgotten yield* before a generator function of the module': 'linter: cli/test/commands/module-new',
+  'an answer with an undeclared status or another body': 'types',
   'prefix theft: GET /cart/total, GET /cart/item/mine': 'host',
   'setErrorHandler at the root': 'host',
   WebSockets: 'host',

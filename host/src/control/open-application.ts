@@ -25,10 +25,19 @@ export interface OpenApplication {
   }
 }
 
+/** The options of `app start` that override settings. */
+export interface StartOptions {
+  /** Overrides the configured port; 0 means any free one. */
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
 /** An application served by a host. */
 export interface RunningApplication extends OpenApplication {
   readonly installed: InstalledModules
   readonly hold: WritePause
+  /** With the port that 0 has become. */
+  options(): StartOptions
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
   /** Watches the change of a generation for at least this many milliseconds, and waits as long. */

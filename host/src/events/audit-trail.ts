@@ -11,6 +11,7 @@ import {
 } from '@mortise/module-sdk'
 import { MOST_ROWS } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
+import { hostSteps } from './map-emissions.ts'
 
 /** `taken back`: the host could not serve the change and reverted it. */
 const Outcome = Type.Unsafe<'done' | 'taken back'>({ type: 'string', enum: ['done', 'taken back'] })
@@ -51,13 +52,13 @@ export interface AuditQuery {
 }
 
 /** Appends an entry of a module. */
-export function append(entry: AuditEntry, actor: string, requestId: string | null): Transaction<void> {
+export const append = hostSteps.of((entry: AuditEntry, actor: string, requestId: string | null) => {
   const { action, object, details } = entry
   const json = details === undefined ? null : JSON.stringify(details)
   return send(sql`
     INSERT INTO mortise_audit (at, actor, action, object, outcome, request_id, details)
     VALUES (${Date.now()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
-}
+})
 
 /** Appends a record unless it exists already. */
 export function* appendOnce(record: OperatorRecord): Transaction<void> {

@@ -1,5 +1,9 @@
 import type { Emission, Transaction } from '@mortise/module-sdk'
+import { StatementCheck } from '@mortise/storage'
 import { isEmission } from './event-log.ts'
+
+/** For steps that the host offers to modules: they name its tables. */
+export const hostSteps = new StatementCheck(() => '')
 
 /** Runs the same steps, with `write` in place of each emission. */
 export function* mapEmissions<Result>(

@@ -18,6 +18,7 @@ import { nextTime } from './cron.ts'
 import { errorText } from './error-text.ts'
 import { type HandlerTimes, handlerTimes } from './handler-times.ts'
 import { JobQueue, type LeasedJob, type QueueState } from './job-queries.ts'
+import { hostSteps } from './map-emissions.ts'
 
 /** The size limit for the data of a job, in bytes of JSON. */
 const MAX_DATA = 256 * 1024
@@ -97,7 +98,7 @@ export class WorkLoop {
   /** What the module adds jobs with. */
   get handle(): Work<unknown> {
     const { name } = this.#options
-    const insert = (id: string, data: string, at?: number) => this.#queue.insert(id, data, at)
+    const insert = hostSteps.of((id: string, data: string, at?: number) => this.#queue.insert(id, data, at))
     const soon = () => setTimeout(() => this.#loop.wake(), SOON).unref()
     return {
       *add(data, { at } = {}) {

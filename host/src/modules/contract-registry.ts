@@ -1,7 +1,9 @@
 import type { ContractRegistry, Contracts } from '@mortise/module-sdk'
 import type { Manifest } from '@mortise/module-sdk/host'
+import type { StatementCheck } from '@mortise/storage'
 import satisfies from 'semver/functions/satisfies.js'
 import { ModuleError } from './host-module.ts'
+import { lent } from './own-tables.ts'
 
 type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
 
@@ -71,10 +73,24 @@ function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): vo
 }
 
 export class ContractBoard {
-  readonly #offered = new Map<string, { version: string; implementation: unknown }>()
+  readonly #offered = new Map<
+    string,
+    { version: string; implementation: unknown; provider: StatementCheck }
+  >()
 
-  /** The contracts that one module may provide and get. */
-  registryFor({ id, provides = {}, requires = {}, optional = {} }: Side): ContractRegistry {
+  /**
+   * The contracts that one module may provide and get.
+   * @param check of its statements
+   */
+  registryFor(
+    { id, provides = {}, requires = {}, optional = {} }: Side,
+    check: StatementCheck,
+  ): ContractRegistry {
+    const find = <Name extends keyof Contracts>(name: Name, range: string): Contracts[Name] | undefined => {
+      const offer = this.#offered.get(name)
+      if (offer === undefined || !satisfies(offer.version, range)) return undefined
+      return lent(offer.implementation, offer.provider, check) as Contracts[Name]
+    }
     return {
       provide: <Name extends keyof Contracts>(
         name: Name,
@@ -87,18 +103,18 @@ export class ContractBoard {
             `it provides the contract "${name}" ${version}, which its manifest does not name`,
           )
         }
-        this.#offered.set(name, { version, implementation })
+        this.#offered.set(name, { version, implementation, provider: check })
       },
       get: (name) => {
         const range = requires[name] ?? optional[name]
         if (range === undefined) {
           throw new ModuleError(id, `it uses the contract "${name}", which its manifest does not name`)
         }
-        return this.#find(name, range)
+        return find(name, range)
       },
       required: (name) => {
         const range = requires[name]
-        const found = range === undefined ? undefined : this.#find(name, range)
+        const found = range === undefined ? undefined : find(name, range)
         if (found !== undefined) return found
         throw new ModuleError(
           id,
@@ -108,10 +124,5 @@ export class ContractBoard {
         )
       },
     }
-  }
-
-  #find<Name extends keyof Contracts>(name: Name, range: string): Contracts[Name] | undefined {
-    const offer = this.#offered.get(name)
-    return offer && satisfies(offer.version, range) ? (offer.implementation as Contracts[Name]) : undefined
   }
 }

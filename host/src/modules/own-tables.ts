@@ -1,62 +1,59 @@
-import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
+import type { Database, Sql } from '@mortise/module-sdk'
+import { StatementCheck } from '@mortise/storage'
 
 /** The prefix of tables to its owner: a module's id, or `the host`. */
 export type TableOwners = ReadonlyMap<string, string>
 
-/** How many composed queries are remembered. */
-const COMPOSED = 500
-
-/**
- * The database for one module: a read that names another module's table rejects as `refused`.
- *
- * Steps of transactions are not checked here, because a contract's steps run in the transaction of
- * its user and name its provider's tables. `app module-check` checks those.
- */
-export function withOwnTables(database: Database, module: string, owners: TableOwners): Database {
-  const bySite = new WeakMap<readonly string[], Error | null>()
-  const byText = new Map<string, Error | null>()
-  const find = (text: string) => {
+/** Refuses the statements of a module that name tables of others. */
+export const ownTables = (module: string, owners: TableOwners) =>
+  new StatementCheck((text) => {
     const foreign = foreignTable(text, module, owners)
-    if (foreign === undefined) return null
-    return new DatabaseError(
-      'refused',
-      `${module} reads "${foreign.table}", which belongs to ${foreign.owner}: ask ${foreign.owner === 'the host' ? 'it through the context' : 'that module through a contract'}. The statement: ${text.trim()}`,
-    )
-  }
-  const known = ({ strings }: Sql): Error | null => {
-    const text = 'raw' in strings ? undefined : strings.join('?')
-    const before = text === undefined ? bySite.get(strings) : byText.get(text)
-    if (before !== undefined) return before
-    const found = find(text ?? strings.join('?'))
-    if (text === undefined) bySite.set(strings, found)
-    else {
-      if (byText.size >= COMPOSED) byText.clear()
-      byText.set(text, found)
-    }
-    return found
-  }
+    if (foreign === undefined) return ''
+    const remedy =
+      foreign.owner === 'the host' ? 'ask it through the context' : 'ask that module through a contract'
+    return `${module} names "${foreign.table}", which belongs to ${foreign.owner}: ${remedy}. The statement: ${text.trim()}`
+  })
+
+/** The database for the code that `check` is about. */
+export function checkedDatabase(database: Database, check: StatementCheck): Database {
   const checked =
     <Result>(read: (query: Sql) => Promise<Result>) =>
     (query: Sql): Promise<Result> => {
-      // Anything else is the storage's to refuse.
-      const refusal = Array.isArray(query?.strings)
-        ? (known(query) ?? (query.postgres && known(query.postgres)))
-        : null
+      const refusal = check.refusal(query)
       return refusal ? Promise.reject(refusal) : read(query)
     }
   return {
     many: checked(database.many.bind(database)) as Database['many'],
     maybeOne: checked(database.maybeOne.bind(database)) as Database['maybeOne'],
     one: checked(database.one.bind(database)) as Database['one'],
-    snapshot: (steps) => database.snapshot(steps),
-    transaction: (steps) => database.transaction(steps),
+    snapshot: (steps) => database.snapshot(check.of(steps)),
+    transaction: (steps) => database.transaction(check.of(steps)),
   }
+}
+
+/**
+ * A contract for the module of `user`: its steps are its provider's, and those of functions that it
+ * is given are the user's.
+ */
+export function lent<Contract>(contract: Contract, provider: StatementCheck, user: StatementCheck): Contract {
+  const lend = (value: unknown) =>
+    typeof value === 'function'
+      ? (...given: unknown[]) =>
+          provider.of(value).apply(
+            contract,
+            given.map((one) => user.of(one)),
+          )
+      : value
+  if (typeof contract !== 'object' || contract === null) return lend(contract) as Contract
+  return new Proxy({ ...contract }, { get: (_, name) => lend(Reflect.get(contract, name)) })
 }
 
 const OPAQUE = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'/g
 const NAMED = /\b(\w+)\s*(?:\([^()]*\)\s*)?AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(/gi
-const ONE = /\b(?:JOIN|INTO|UPDATE)\s+"?(\w+)/gi
-const LIST = /(?<!\bDISTINCT\s+)\bFROM\s+([\w\s",]+)/gi
+const ONE = /\b(?:JOIN|INTO|UPDATE|USING|TRUNCATE)\s+(?:(?:ONLY|TABLE|OR\s+\w+)\s+)?(?:\w+\.)?"?(\w+)/gi
+/** Not the FROM of `IS DISTINCT FROM` and `extract(year FROM …)`. */
+const LIST = /(?<!\bDISTINCT\s+|\(\s*(?!DELETE)\w+\s+)\bFROM\s+\(*([\w\s",.]+)/gi
+const NAME = /(?:\bONLY\s+)?(?:\w+\.)?"?(\w+)/i
 const AFTER_LIST =
   /\b(?:WHERE|ORDER|GROUP|HAVING|LIMIT|UNION|EXCEPT|INTERSECT|ON|USING|JOIN|RETURNING|FOR|SET)\b[\s\S]*/i
 
@@ -73,7 +70,7 @@ export function foreignTable(
   ).flat()
   const tables = [
     ...Array.from(bare.matchAll(ONE), ([, name = '']) => name),
-    ...lists.map((entry) => /\w+/.exec(entry)?.[0] ?? ''),
+    ...lists.map((entry) => NAME.exec(entry)?.[1] ?? ''),
   ]
   for (const table of tables.map((name) => name.toLowerCase())) {
     if (named.has(table)) continue

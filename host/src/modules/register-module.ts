@@ -8,6 +8,7 @@ import type {
   WorkOptions,
 } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
+import type { StatementCheck } from '@mortise/storage'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
@@ -19,7 +20,7 @@ import { withLocation } from './error-location.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
-import { type TableOwners, withOwnTables } from './own-tables.ts'
+import { checkedDatabase, ownTables, type TableOwners } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
 
@@ -27,6 +28,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The module of a route; undefined for the host's own routes. */
     module?: string
+    /** About its statements. */
+    check?: StatementCheck
   }
 }
 
@@ -62,6 +65,7 @@ export async function registerModule(
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
   const minutely = new Set<string>()
+  const check = ownTables(id, environment.tables)
   claimPaths(module, environment.paths)
   try {
     await app.register(async (scope) => {
@@ -81,18 +85,20 @@ export async function registerModule(
               '{ response: { 200: … } } with every status that it answers',
           )
         }
-        route.config = { ...(route.config as FastifyContextConfig), module: id }
+        const { ifMatch, ...config } = (route.config ?? {}) as FastifyContextConfig
+        route.config = { ...config, module: id, check }
+        if (ifMatch) route.config.ifMatch = { ...ifMatch, find: check.of(ifMatch.find) }
         route.onSend = [sendDeclared, ...[route.onSend ?? []].flat()] as RouteOptions['onSend'] & {}
       })
       const events = eventsFor(environment.events, scope)
       const context: ModuleContext = {
         settings,
         log: scope.log.child({ module: id }),
-        database: withOwnTables(environment.database, id, environment.tables),
-        contracts: environment.contracts.registryFor(manifest),
+        database: checkedDatabase(environment.database, check),
+        contracts: environment.contracts.registryFor(manifest, check),
         audit: (entry) => append(entry, `module:${id}`, null),
         onClaim(take) {
-          environment.claims.add(id, take)
+          environment.claims.add(id, check.of(take))
           everyMinute(scope, environment.database, `host/claims of ${id}`, () =>
             environment.claims.transferLate(id),
           )
@@ -100,11 +106,11 @@ export async function registerModule(
         everyMinute(name, work) {
           if (minutely.has(name)) throw new ModuleError(id, `it has two everyMinute tasks named "${name}"`)
           minutely.add(name)
-          everyMinute(scope, environment.database, `${id}/${name}`, work)
+          everyMinute(scope, environment.database, `${id}/${name}`, check.of(work))
         },
         work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
           environment.background.work(id, name, options, perform as Perform<unknown>),
-        on: (type, react) => environment.background.on(manifest, type, react as React),
+        on: (type, react) => environment.background.on(manifest, type, check.of(react as React)),
         get events() {
           if (manifest.listensTo?.includes('*')) return events
           throw new ModuleError(

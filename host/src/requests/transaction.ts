@@ -87,7 +87,8 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   request[kReply] = null
   const reservation = reservationOf(request, basePath)
   const { traceparent } = request
-  const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
+  const checked = request.routeOptions.config.check?.of(steps) ?? steps
+  const traced = traceparent === undefined ? checked : () => withTrace(generatorOf(checked), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
   let decided: StoredResponse

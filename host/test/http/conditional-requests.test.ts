@@ -31,7 +31,7 @@ async function thingApp(t: Test) {
       app.patch('/thing', change, (request) =>
         request.transaction(function* () {
           yield* run(sql`UPDATE thing SET version = version + 1`)
-          return answer(200, { ...(yield* one<Versioned>(sql`SELECT id, version FROM thing`)), text: 'a' })
+          return answer(200, { ...(yield* one<typeof thing>(sql`SELECT id, version FROM thing`)), text: 'a' })
         }),
       )
       app.delete('/thing', { config: changes }, (request) => request.transaction(find))

@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { deleteOldest } from '../../src/events/event-log.ts'
@@ -25,7 +25,7 @@ const { emit } = defineModule('note', {
   events: { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) },
 })
 
-function* addNote({ body, caller }: FastifyRequest): Transaction<Answer> {
+function* addNote({ body, caller }: FastifyRequest): Transaction<Answer<201, Static<typeof Note>>> {
   const note = { id: newId('note'), text: (body as { text: string }).text }
   yield* emit('note.seen', { subject: note.id, owner: caller.id, data: { id: note.id } })
   yield* emit('note.added', { subject: note.id, owner: caller.id, data: note })
@@ -92,7 +92,7 @@ testOnEngines(
 testOnEngines('an answer without an equal event is stored in the record', async (t, open) => {
   const unlike = await notes(t, open, function* (request) {
     const { body } = yield* addNote(request)
-    return answer(201, { ...(body as object), text: 'another' })
+    return answer(201, { ...body, text: 'another' })
   })
   const first = await unlike.post('k', 'hello')
   t.match(await kept(unlike.storage), [{ body: first.body, event: null }])

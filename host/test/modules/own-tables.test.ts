@@ -1,6 +1,6 @@
 import { type Database, join, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { foreignTable, withOwnTables } from '../../src/modules/own-tables.ts'
+import { checkedDatabase, foreignTable, ownTables } from '../../src/modules/own-tables.ts'
 
 const owners = new Map([
   ['mortise', 'the host'],
@@ -19,6 +19,13 @@ t.test('a table of another module is found, and nothing else', (t) => {
     ['INSERT INTO cart_item SELECT 1', 'cart_item'],
     ['UPDATE cart SET a = 1', 'cart'],
     ['DELETE FROM cart', 'cart'],
+    ['DELETE FROM note USING cart WHERE 1', 'cart'],
+    ['WITH gone AS (DELETE FROM cart RETURNING id) SELECT id FROM gone', 'cart'],
+    ['UPDATE OR IGNORE cart SET a = 1', 'cart'],
+    ['TRUNCATE TABLE cart', 'cart'],
+    ['SELECT 1 FROM ONLY cart', 'cart'],
+    ['SELECT 1 FROM main.cart', 'cart'],
+    ['SELECT 1 FROM (cart JOIN note ON 1)', 'cart'],
   ])
     t.equal(found(text as string), table, text as string)
   for (const text of [
@@ -29,16 +36,17 @@ t.test('a table of another module is found, and nothing else', (t) => {
     'INSERT INTO note (cart_id) VALUES (?) ON CONFLICT (cart_id) DO UPDATE SET a = 1',
     'SELECT 1 FROM note WHERE a IS DISTINCT FROM cart_id',
     'SELECT 1 FROM note FOR UPDATE',
+    'SELECT 1 FROM note JOIN note_line USING (cart_id)',
+    'SELECT extract(year FROM cart_at) FROM note',
   ])
     t.equal(found(text), undefined, text)
   t.end()
 })
 
 t.test('a read of such a table is refused, each time', async (t) => {
-  const database = withOwnTables(
+  const database = checkedDatabase(
     { many: async () => [], maybeOne: async () => 1, one: async () => 1 } as never as Database,
-    'note',
-    owners,
+    ownTables('note', owners),
   )
   const name = sql`cart`
   for (const query of [
@@ -50,7 +58,7 @@ t.test('a read of such a table is refused, each time', async (t) => {
       await t.rejects(database.many(query), {
         name: 'DatabaseError',
         kind: 'refused',
-        message: /note reads "cart", which belongs to api-cart: ask that module through a contract/,
+        message: /note names "cart", which belongs to api-cart: ask that module through a contract/,
       })
       await t.rejects(database.maybeOne(query), { name: 'DatabaseError', message: /belongs to api-cart/ })
     }

@@ -74,7 +74,7 @@ export function* changeItem(caller: Caller, id: string, quantity: number, now = 
 export function* removeItem(caller: Caller, id: string, now = Date.now()) {
   const item = found(yield* repository.deleteItem(caller.id, id, now))
   yield* emit('cart.item-removed', about(item, yield* touchCart(caller, now)))
-  return { id, deleted: true }
+  return { id, deleted: true as const }
 }
 
 /** An empty or missing cart stays as it is. */
@@ -84,7 +84,7 @@ export function* emptyCart(caller: Caller, now = Date.now()) {
     const { id, owner, version } = yield* touchCart(caller, now)
     yield* emit('cart.emptied', { subject: id, owner, data: { itemCount, version } })
   }
-  return { deleted: true }
+  return { deleted: true as const }
 }
 
 /** The contract `cart`: see CartContract. */

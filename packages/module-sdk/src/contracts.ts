@@ -9,7 +9,8 @@ export interface Contracts {}
 /** Contracts that a module provides and uses. The manifest must declare each one. */
 export interface ContractRegistry {
   /**
-   * Offers `implementation` to other modules.
+   * Offers `implementation` to other modules: one function, or an object of functions. Their steps
+   * run in the name of this module, and name its tables.
    * @param version version of the contract, such as `1.0.0`
    */
   provide<Name extends keyof Contracts>(name: Name, version: string, implementation: Contracts[Name]): void

@@ -1,5 +1,6 @@
+import type { Static, TSchema } from '@sinclair/typebox'
 import type { Audit } from './audit.ts'
-import type { Transaction } from './transaction.ts'
+import type { Answer, Transaction } from './transaction.ts'
 
 /**
  * The access to a route, in `config.access`: everyone, without authentication (`public`), any
@@ -73,6 +74,20 @@ export interface IfMatch {
   find(caller: Caller, id: string): Transaction<Versioned>
 }
 
+/**
+ * What the steps of a route return, by its response schemas: an answer with a declared status, or
+ * the body of a declared 200. Problems are thrown.
+ */
+export type Returned<Schema> = Schema extends { readonly response: infer Responses }
+  ? { [Status in keyof Responses]: ReturnedAs<Status, Responses[Status]> }[keyof Responses]
+  : unknown
+
+/** A spread makes strings of statuses. One such as `2xx` allows everything. */
+type ReturnedAs<Status, Schema> = `${Status & (string | number)}` extends `${infer Code extends number}`
+  ? Answer<Code, Sent<Schema>> | (200 extends Code ? Sent<Schema> : never)
+  : unknown
+type Sent<Schema> = Schema extends TSchema ? Static<Schema> : unknown
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access: Access
@@ -82,7 +97,16 @@ declare module 'fastify' {
      */
     ifMatch?: IfMatch
   }
-  interface FastifyRequest {
+  interface FastifyRequest<
+    RouteGeneric,
+    RawServer,
+    RawRequest,
+    SchemaCompiler,
+    TypeProvider,
+    ContextConfig,
+    Logger,
+    RequestType,
+  > {
     /**
      * The caller of the request. Reading it on a `public` route throws. A new guest owns nothing,
      * and the first successful `transaction` stores it.
@@ -97,7 +121,7 @@ declare module 'fastify' {
      * response. Before `steps` it compares `If-Match`, and on a route with `attachValidation` it
      * rejects an invalid body. It resolves, without a value, when the response is on its way.
      */
-    transaction(steps: () => Transaction<unknown>): Promise<void>
+    transaction(steps: () => Transaction<Returned<SchemaCompiler>>): Promise<void>
     /**
      * Whether the caller's credentials still hold: an unexpired token, or a guest that exists and
      * has not signed in. False for a new guest. Check it from time to time in a long response.

@@ -178,9 +178,9 @@ export function defineEvents<Types extends EventSchemas>(source: string, types: 
 const kAnswer = Symbol.for('mortise.answer')
 
 /** The response to a request, decided inside its transaction: see `request.transaction`. */
-export interface Answer {
-  readonly status: number
-  readonly body: unknown
+export interface Answer<Status = number, Body = unknown> {
+  readonly status: Status
+  readonly body: Body
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -190,11 +190,11 @@ export interface Answer {
  * @param headers lower-case names; write a `location` as a path of the module
  * (`/cart/item/item_…`): the host adds the base path
  */
-export function answer(
-  status: number,
-  body: unknown,
+export function answer<Status extends number, Body>(
+  status: Status,
+  body: Body,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): Answer<Status, Body> {
   return Object.assign({ status, body, headers }, { [kAnswer]: true })
 }
 

@@ -20,28 +20,55 @@ const Thing = Type.Object({ a: Type.String() })
 const schema = { body: Thing, response: { 201: Thing, 409: Type.Object({ code: Type.String() }) } }
 const config = { access: 'caller' } as const
 
+// biome-ignore lint/correctness/useYield: only its result matters
+function* returning<Result>(result: Result): Transaction<Result> {
+  return result
+}
+
 export function routes(app: ModuleInstance) {
   app.post('/arrow', { config, schema }, (request) =>
     request.transaction(function* () {
-      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     }),
   )
   app.post('/async', { config, schema }, async (request) => {
     return request.transaction(function* () {
-      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     })
   })
   app.post('/awaited', { config, schema }, async (request, reply) => {
     await request.transaction(function* () {
-      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     })
     return reply
   })
-  app.post('/row', { config, schema }, (request) =>
+  app.post('/row', { config, schema: { response: { 200: Thing } } }, (request) =>
     request.transaction(function* () {
-      return yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`)
+      return yield* one<{ a: string }>(sql`SELECT a FROM thing`)
     }),
   )
+  app.put(
+    '/answers',
+    { config, schema: { response: { ...schema.response, 200: Thing } } },
+    async (request) => {
+      const body = { a: 'a' }
+      await request.transaction(() => returning(body))
+      await request.transaction(() => returning(answer(201, body, { location: '/thing' })))
+      await request.transaction(() => returning(body.a === 'b' ? answer(409, { code: 'b' }) : body))
+      // @ts-expect-error 202 is not declared
+      await request.transaction(() => returning(answer(202, body)))
+      // @ts-expect-error 201 has another body
+      await request.transaction(() => returning(answer(201, { code: 'b' })))
+      // @ts-expect-error 200 has another body
+      await request.transaction(() => returning({ code: 'b' }))
+    },
+  )
+  // @ts-expect-error it answers 201, and no 200
+  app.put('/created', { config, schema }, (request) => request.transaction(() => returning({ a: 'a' })))
+  app.put('/class', { config, schema: { response: { '2xx': Thing } } }, (request) =>
+    request.transaction(() => returning(answer(202, { a: 'a' }))),
+  )
+  app.put('/undeclared', { config }, (request) => request.transaction(() => returning(answer(202, 1))))
   const Row = Type.Object({ id: Type.String() })
   const page = {} as Page<{ id: string }>
   const following = {} as CursorPage<{ id: string }>

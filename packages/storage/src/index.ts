@@ -25,7 +25,7 @@ export {
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'
-export { generatorOf, kindOf } from './port/steps.ts'
+export { generatorOf, kindOf, StatementCheck } from './port/steps.ts'
 export type {
   AppliedMigration,
   DatabaseContents,
@@ -44,6 +44,6 @@ export { copyDatabase } from './sqlite/copy-database.ts'
 export { type Column, describeTables, type Table } from './sqlite/describe-tables.ts'
 export { extractModule } from './sqlite/extract-module.ts'
 export { findCorruption } from './sqlite/find-corruption.ts'
-export { reservedBytes, volumeOf } from './sqlite/free-space.ts'
+export { reservedBytes, type Volume, volumeOf } from './sqlite/free-space.ts'
 export { changeDatabaseFile, readDatabaseFile } from './sqlite/read-file.ts'
 export { readFileContents } from './sqlite/read-file-contents.ts'

@@ -1,4 +1,4 @@
-import { installNotConfirmed } from '../../failures/index.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { namesOfBreaking } from '../plan/breaking/refuse-breaking.ts'
 import type { Plan } from '../plan/module-plan.ts'
@@ -17,6 +17,5 @@ export async function confirmBreaking(
   if (names === '') return
   if (yes || !terminal.interactive)
     return terminal.note(`Installing ${names} in spite of the breaking changes above.`)
-  if (await terminal.confirm(`${names} has the breaking changes above. Install anyway?`)) return
-  throw installNotConfirmed()
+  await confirm(terminal, yes, `${names} has the breaking changes above. Install anyway?`)
 }

@@ -1,5 +1,5 @@
 import type { LockedModule } from '@mortise/host'
-import { installNotConfirmed } from '../../failures/index.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 
@@ -24,8 +24,7 @@ export async function confirmSources(
   if (strangers.length === 0) return
   const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
-  if (await terminal.confirm(`${names} is a new source. Install from it?`)) return
-  throw installNotConfirmed()
+  await confirm(terminal, yes, `${names} is a new source. Trust it?`)
 }
 
 /** A registry package has one source for all versions. A file or folder is a source of its own. */

@@ -1,14 +1,14 @@
 import { readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
-import { confirmDataLoss } from '../../terminal/confirm-data-loss.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import type { Planned } from '../plan/plan.ts'
 import { confirmSources } from './confirm-sources.ts'
 
 /** @throws {Failure} if the answer is not yes */
 export async function consent(planned: Planned): Promise<void> {
   const { input, previous, fromOutside, arriving, restored, rollback, purge } = planned
-  const { directory, terminal, yes = false } = input
+  const { directory, terminal, dryRun, yes = false } = input
   // A restored package was installed here before, or came with `git pull` into a fresh clone.
   const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
@@ -16,10 +16,11 @@ export async function consent(planned: Planned): Promise<void> {
   await confirmSources(again, known, terminal, yes)
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), terminal, yes)
+  if (dryRun) return
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
-  else if (rollback && rollback.migrations.length > 0) await confirmDataLoss(terminal, yes, 'Undo that?')
+  else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
   if (purge.drops.length > 0) {
     terminal.note(`Drops ${purgeText(purge)}. The command archives them first.`)
-    await confirmDataLoss(terminal, yes, 'Drop that?')
+    await confirm(terminal, yes, 'Drop that?')
   }
 }

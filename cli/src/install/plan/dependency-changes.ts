@@ -34,7 +34,7 @@ export function dependencyChanges(
 
 /**
  * For people: a summary, then one line each.
- * @param brief only changed, deprecated or scripted dependencies; all new ones share one line
+ * @param brief only dependencies that changed or have notes; all new ones share one line
  */
 export function dependencyLines(
   { dependencies, removedDependencies }: PlannedDependencies,
@@ -44,8 +44,7 @@ export function dependencyLines(
   const removed = removedDependencies.map(({ name, version }) => `- ${name} ${version}`)
   if (dependencies.length + removed.length === 0) return ['no other package']
   const shown = dependencies.filter(
-    ({ change, deprecated, scripts }) =>
-      !brief || (isUpgrade && change !== null) || deprecated !== null || scripts.length > 0,
+    (one) => !brief || (isUpgrade && one.change !== null) || notesOf(one).length > 0,
   )
   return [
     summary(dependencies, removed.length, isUpgrade),
@@ -54,10 +53,12 @@ export function dependencyLines(
   ]
 }
 
+export const bytesOf = (dependencies: readonly Dependency[]) =>
+  dependencies.reduce((sum, { bytes }) => sum + bytes, 0)
+
 const marks = { added: '+ ', changed: '~ ', same: '  ' }
 
 function summary(dependencies: readonly PlannedDependency[], removed: number, isUpgrade: boolean): string {
-  const bytes = dependencies.reduce((sum, one) => sum + one.bytes, 0)
   const number = dependencies.length === 1 ? '1 package' : `${dependencies.length} packages`
   const count = (change: string) => dependencies.filter((one) => one.change === change).length
   const parts = [
@@ -67,7 +68,7 @@ function summary(dependencies: readonly PlannedDependency[], removed: number, is
   ] as const
   const changes = parts.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : []))
   const against = !isUpgrade ? '' : changes.length > 0 ? `: ${changes.join(', ')}` : ', the same as before'
-  return `${number}, ${sizeOf(bytes)}${against}`
+  return `${number}, ${sizeOf(bytesOf(dependencies))}${against}`
 }
 
 function lineOf({ name, alias, version, replaces, license, bytes, ...more }: PlannedDependency): string {
@@ -83,9 +84,14 @@ function lineOf({ name, alias, version, replaces, license, bytes, ...more }: Pla
 export const licenseText = (license: string | null) => (license === null ? 'no license' : short(license))
 
 /** What deserves attention. */
-export function notesOf({ scripts, deprecated }: Pick<Dependency, 'scripts' | 'deprecated'>): string[] {
+export function notesOf({
+  scripts,
+  addons,
+  deprecated,
+}: Pick<Dependency, 'scripts' | 'addons' | 'deprecated'>): string[] {
   return [
     ...(scripts.length > 0 ? [`scripts skipped: ${scripts.join(' ')}`] : []),
+    ...(addons.length > 0 ? [`native code: ${short(addons.join(' '))}`] : []),
     ...(deprecated === null ? [] : [`deprecated: ${short(deprecated)}`]),
   ]
 }

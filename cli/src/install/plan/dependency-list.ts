@@ -13,6 +13,8 @@ export interface Dependency {
   readonly bytes: number
   /** The scripts that npm would run at an installation. The command does not run them. */
   readonly scripts: readonly string[]
+  /** Its files with machine code (`*.node`): no limit of Node holds for what they do. */
+  readonly addons: readonly string[]
   /** The registry's deprecation message, if there is one. */
   readonly deprecated: string | null
   /** SHA-512 of its tarball (SRI); null if another package bundles it. */
@@ -20,21 +22,15 @@ export interface Dependency {
 }
 
 /** What a package.json states about the whole package. */
-export type About = Pick<Dependency, 'license' | 'scripts'>
+export type About = Pick<Dependency, 'license' | 'scripts' | 'addons'>
 
 /** @param chosen npm's choice of dependencies, from the lock file */
 export async function listDependencies(
   directory: string,
   chosen: PinnedDependencies = {},
 ): Promise<Dependency[]> {
-  const entries = await readdir(join(directory, 'node_modules'), {
-    recursive: true,
-    withFileTypes: true,
-  }).catch(() => [])
   const files = new Map<string, string[]>()
-  for (const entry of entries) {
-    if (!entry.isFile()) continue
-    const path = relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/')
+  for (const path of await filesIn(directory, 'node_modules')) {
     const place = locationOf(path)
     if (place === undefined) continue
     const own = files.get(place)
@@ -51,6 +47,15 @@ export async function listDependencies(
     byVersion.set(key, { ...copy, bytes })
   }
   return [...byVersion.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, found]) => found)
+}
+
+/** The paths of all files below a folder of `directory`. */
+async function filesIn(directory: string, folder = ''): Promise<string[]> {
+  const options = { recursive: true, withFileTypes: true } as const
+  const entries = await readdir(join(directory, folder), options).catch(() => [])
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
 }
 
 /** The place of the package of a file: `node_modules/a/node_modules/@b/c`. */
@@ -75,7 +80,10 @@ async function readDependency(
     name,
     alias: typeof json.name === 'string' && json.name !== name ? json.name : null,
     version: typeof json.version === 'string' ? json.version : 'without a version',
-    ...aboutPackage(json, paths.includes(`${place}/binding.gyp`)),
+    ...about(
+      json,
+      paths.map((path) => path.slice(place.length + 1)),
+    ),
     bytes: sizes.reduce((sum, size) => sum + size, 0),
     deprecated: typeof deprecated === 'string' && deprecated !== '' ? deprecated : null,
     integrity,
@@ -94,12 +102,22 @@ async function readDescription(folder: string): Promise<Record<string, unknown>>
 
 const installScripts = ['preinstall', 'install', 'postinstall']
 
-/** @param hasGyp whether it has a binding.gyp: npm compiles that if no other script is named */
-export function aboutPackage(json: object, hasGyp: boolean): About {
+/** Describes a package without its dependencies. */
+export async function aboutPackage(json: object, directory: string): Promise<About> {
+  const paths = await filesIn(directory)
+  return about(
+    json,
+    paths.filter((path) => locationOf(path) === undefined),
+  )
+}
+
+function about(json: object, paths: readonly string[]): About {
   const { license, licenses, scripts } = json as Record<string, unknown>
   const own = typeof scripts === 'object' && scripts !== null ? scripts : {}
   const named = installScripts.filter((name) => Object.hasOwn(own, name))
-  const compiles = hasGyp && !named.includes('install') && !named.includes('preinstall')
+  // npm compiles a binding.gyp if no other script is named.
+  const isNamed = named.includes('install') || named.includes('preinstall')
+  const compiles = paths.includes('binding.gyp') && !isNamed
   const words = [license, ...(Array.isArray(licenses) ? licenses : [])].flatMap((one) => {
     const word = typeof one === 'object' && one !== null ? (one as { type?: unknown }).type : one
     return typeof word === 'string' && word !== '' ? [word] : []
@@ -107,5 +125,6 @@ export function aboutPackage(json: object, hasGyp: boolean): About {
   return {
     license: words.length > 0 ? words.join(' OR ') : null,
     scripts: compiles ? [...named, 'node-gyp rebuild'] : named,
+    addons: paths.filter((path) => path.endsWith('.node')).sort(),
   }
 }

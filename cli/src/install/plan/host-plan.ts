@@ -1,4 +1,5 @@
 import { type LockFile, type ModulePackage, storedModule } from '@mortise/host'
+import semver from 'semver'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
@@ -11,6 +12,8 @@ export interface HostPlan extends PlannedDependencies {
   /** The version that runs the application now, and the new one. */
   readonly from: string
   readonly to: string
+  /** The new one is older. */
+  readonly isOlder: boolean
   /** Active modules that run on the new host. */
   readonly inRange: readonly string[]
   /** Active modules that do not run on it, and what they need: `host ^1.0.0`. */
@@ -42,5 +45,16 @@ export async function hostPlanOf(
   const { from: origin, files, bytes, integrity } = candidate
   const from = hostPackageOf(lock, directory).version
   const to = candidate.package.version
-  return { from, to, inRange, outside, ...changes, origin, files, bytes, integrity }
+  return {
+    from,
+    to,
+    isOlder: semver.lt(to, from),
+    inRange,
+    outside,
+    ...changes,
+    origin,
+    files,
+    bytes,
+    integrity,
+  }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModulePackage, Table } from '@mortise/host'
@@ -9,8 +8,9 @@ import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
 import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
 import { type Peer, peersOf } from './checks/host-range.ts'
-import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
+import { bytesOf, dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { type About, aboutPackage, listDependencies } from './dependency-list.ts'
+import { LARGE } from './format-bytes.ts'
 import type { PreviousVersion } from './previous-version.ts'
 import { tablesOf } from './tables-of.ts'
 
@@ -48,8 +48,13 @@ export interface Plan extends About, PlannedDependencies {
   /** The registry's deprecation message; null if there is none, or no registry. */
   readonly deprecated: string | null
   readonly origin: string
+  /** All its files, unpacked, with its dependencies. */
   readonly files: number
   readonly bytes: number
+  /** The bytes without its dependencies. */
+  readonly ownBytes: number
+  /** More bytes than most modules need. */
+  readonly isLarge: boolean
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
   /** SHA-512 over every file, including dependencies (SRI). */
@@ -99,12 +104,14 @@ export async function planOf(candidate: Planned, previous?: PreviousVersion): Pr
     optional: manifest.optional ?? {},
     peers: peersOf(candidate.json),
     network: manifest.network ?? [],
-    ...aboutPackage(candidate.json, existsSync(join(directory, 'binding.gyp'))),
+    ...(await aboutPackage(candidate.json, directory)),
     deprecated: candidate.deprecated ?? null,
     ...dependencyChanges(now, previous ? before : []),
     origin: candidate.from,
     files: candidate.files,
     bytes: candidate.bytes,
+    ownBytes: candidate.bytes - bytesOf(now),
+    isLarge: candidate.bytes > LARGE,
     integrity: candidate.integrity,
     tree: candidate.tree,
     signed: candidate.signed ?? null,

@@ -4,7 +4,7 @@ import type { Restorable } from '../fetch/restore-store.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { changeText, described } from './breaking/table-changes.ts'
 import { dependencyLines, licenseText, notesOf } from './dependency-changes.ts'
-import { sizeOf } from './format-bytes.ts'
+import { LARGE, sizeOf } from './format-bytes.ts'
 import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
@@ -38,10 +38,11 @@ export function planText(plan: Plan): string {
     ['uses', contracts(plan.optional)],
     ['network', plan.network],
     ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (provided: ${lent ?? 'no'})`)],
-    ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
+    ['license', [licenseText(plan.license)]],
+    ['note', notesOf(plan)],
     ['depends on', dependencyLines(plan, plan.replaces !== null)],
     ['origin', [plan.origin]],
-    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
+    ['size', sizeLines(plan)],
     ['integrity', [plan.integrity]],
     ['tree', [plan.tree]],
     [
@@ -50,6 +51,12 @@ export function planText(plan: Plan): string {
     ],
     ['breaking', plan.breaking.map(({ message }) => message)],
   ])
+}
+
+function sizeLines({ files, bytes, ownBytes, isLarge, dependencies }: Plan): string[] {
+  const own = dependencies.length > 0 ? `; ${sizeOf(ownBytes)} without dependencies` : ''
+  const large = `large: more than ${sizeOf(LARGE)}, in each bundle too`
+  return [`${files} files, ${sizeOf(bytes)}${own}`, ...(isLarge ? [large] : [])]
 }
 
 export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
@@ -72,9 +79,9 @@ function listed(
   return [title, ...lines].join('\n')
 }
 
-export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
+export function hostPlanText({ from, to, isOlder, inRange, outside, ...plan }: HostPlan): string {
   const changed = plan.dependencies.filter(({ change }) => change !== null).length
-  return listed(`host ${from} → ${to}`, [
+  return listed(`host ${from} → ${to}${isOlder ? ', which is older' : ''}`, [
     ['runs', inRange.length > 0 ? [inRange.join(', ')] : []],
     ...outside.map(({ id, version, needs }) => ['not', [`${id} ${version}: needs ${needs}`]] as const),
     ['depends on', dependencyLines(plan, plan.removedDependencies.length + changed > 0, true)],

@@ -17,7 +17,7 @@ export type Probed = Planned
 /** @throws {Failure} if that fails, or breaks something */
 export async function probe(planned: Planned): Promise<Probed> {
   const { input, previous, target, arriving, arrivingHost, restored, others, replaced } = planned
-  const { directory, terminal, yes = false } = input
+  const { directory, terminal, dryRun, yes = false } = input
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   const isNewHost = !isDeepStrictEqual(target.host, previous.host)
   const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
@@ -34,7 +34,7 @@ export async function probe(planned: Planned): Promise<Probed> {
     plans = plans.map((plan) => completePlan(plan, replaced, probed, terminal))
   }
   if (input.failOnBreaking) refuseBreaking(plans)
-  await confirmBreaking(plans, terminal, yes)
+  if (!dryRun) await confirmBreaking(plans, terminal, yes)
   return { ...planned, plans }
 }
 

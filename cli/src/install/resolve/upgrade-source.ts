@@ -1,6 +1,6 @@
 import { emptyLockFile, type LockFile } from '@mortise/host'
 import { valid } from 'semver'
-import { localModule, noVersion } from '../../failures/index.ts'
+import { localModule, notInstalled, noVersion } from '../../failures/index.ts'
 import { requireInstalled } from '../../store/installed-packages.ts'
 import { resolveSpec, type Source } from './source.ts'
 
@@ -11,6 +11,7 @@ export function upgradeSource(
   directory: string,
   aliases: Readonly<Record<string, string>>,
 ): Source {
+  if (isPath(text)) throw notInstalled({ hint: 'path', name: text })
   const at = text.lastIndexOf('@')
   const [name, version] = at > 0 ? [text.slice(0, at), text.slice(at + 1)] : [text, undefined]
   const id = requireInstalled(lock, name)
@@ -25,3 +26,5 @@ export function upgradeSource(
   const source = resolveSpec(target, { directory, cwd: directory, lock: emptyLockFile, aliases })
   return version === undefined ? { ...(source as Source), record: () => spec } : (source as Source)
 }
+
+const isPath = (text: string) => /^[^@].*\/|^\/|\.(?:tgz|tar\.gz)$/.test(text)

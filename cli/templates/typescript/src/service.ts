@@ -23,7 +23,7 @@ export function* showMyThing(caller: Caller, id: string) {
 export function* removeMyThing(caller: Caller, id: string) {
   if ((yield* repository.deleteMyThing(caller.id, id)) === 0) throw notFound()
   yield* emit('my-thing.deleted', { subject: id, owner: caller.id, data: { id } })
-  return { id, deleted: true }
+  return { id, deleted: true as const }
 }
 
 /** A guest has signed in. */

@@ -9,6 +9,7 @@ const dependency = (name: string, version = '1.0.0', more: Partial<Dependency> =
   license: 'MIT',
   bytes: 1000,
   scripts: [],
+  addons: [],
   deprecated: null,
   integrity: null,
   ...more,
@@ -45,6 +46,8 @@ t.test('added, removed and changed dependencies are listed against the previous 
     '- gone 1.0.0',
   ])
   t.strictSame(dependencyLines(changes, true, true).length, 5, 'in brief, what is the same is left out')
+  const native = dependencyChanges([dependency('native', '1.0.0', { addons: ['a.node'] })])
+  t.match(dependencyLines(native, true, true), [/same/, /native 1\.0\.0 \(.*, native code: a\.node\)$/])
 })
 
 t.test('without a previous version all dependencies are new; if unknown, none is', async (t) => {
@@ -52,6 +55,7 @@ t.test('without a previous version all dependencies are new; if unknown, none is
     alias: 'other',
     license: null,
     scripts: ['install'],
+    addons: ['a.node', 'b.node'],
     deprecated: `gone\n${'x'.repeat(200)}`,
   })
   const changes = dependencyChanges([one], [])
@@ -61,7 +65,7 @@ t.test('without a previous version all dependencies are new; if unknown, none is
   t.equal(lines[0], '1 package, 1.0 kB')
   t.match(
     lines[1],
-    /^one 1\.0\.0 \(the package other, no license, 1\.0 kB, scripts skipped: install, deprecated: gone x+…\)$/,
+    /^one 1\.0\.0 \(the package other, no license, 1\.0 kB, scripts skipped: install, native code: a\.node b\.node, deprecated: gone x+…\)$/,
   )
   t.strictSame(dependencyLines(dependencyChanges([], []), false), ['no other package'])
   t.strictSame(

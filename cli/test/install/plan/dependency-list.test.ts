@@ -1,5 +1,5 @@
 import t from 'tap'
-import { listDependencies } from '../../../src/install/plan/dependency-list.ts'
+import { aboutPackage, listDependencies } from '../../../src/install/plan/dependency-list.ts'
 
 const json = (name: string, more: object = {}) => JSON.stringify({ name, version: '1.0.0', ...more })
 
@@ -49,6 +49,7 @@ t.test('the list has license, skipped scripts, deprecation and integrity', async
           scripts: { postinstall: 'x', preinstall: 'x', test: 'x' },
         }),
         'binding.gyp': '{}',
+        prebuilds: { x: { 'b.node': '', 'a.node': '' }, 'node.js': '' },
       },
       alias: { 'package.json': json('real') },
       broken: { 'package.json': '{' },
@@ -59,8 +60,26 @@ t.test('the list has license, skipped scripts, deprecation and integrity', async
   t.match(Object.fromEntries(found.map((one) => [one.name, one])), {
     old: { license: 'MIT OR ISC', scripts: [], deprecated: 'use new', integrity: 'sha512-x' },
     compiled: { license: 'BSD', scripts: ['node-gyp rebuild'], deprecated: null, integrity: null },
-    scripted: { license: 'MIT', scripts: ['preinstall', 'postinstall'] },
+    scripted: {
+      license: 'MIT',
+      scripts: ['preinstall', 'postinstall'],
+      addons: ['prebuilds/x/a.node', 'prebuilds/x/b.node'],
+    },
     alias: { alias: 'real', license: null },
     broken: { alias: null, version: 'without a version', license: null },
   })
+})
+
+t.test('what a package has itself is not what its dependencies have', async (t) => {
+  const directory = t.testdir({
+    'binding.gyp': '{}',
+    build: { 'own.node': '' },
+    node_modules: { native: { 'package.json': json('native'), 'other.node': '', 'binding.gyp': '{}' } },
+  })
+  t.strictSame(await aboutPackage({}, directory), {
+    license: null,
+    scripts: ['node-gyp rebuild'],
+    addons: ['build/own.node'],
+  })
+  t.match(await listDependencies(directory), [{ name: 'native', addons: ['other.node'] }])
 })

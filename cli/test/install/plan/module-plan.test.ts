@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { fakeRegistry, published } from '../../fake-registry.ts'
@@ -10,7 +11,7 @@ const word = (version: string, more: object = {}) =>
 const old = published({ name: 'old', version: '0.9.0', deprecated: 'use word', scripts: { install: 'x' } })
 
 t.test('the plan names the hosts that a module connects to, and says that a version is older', async (t) => {
-  const { root, run } = await testApplication(t)
+  const { root, directory, run } = await testApplication(t)
   const file = (version: string) =>
     sampleTarball(join(root, `${version}.tgz`), {
       version,
@@ -23,6 +24,8 @@ t.test('the plan names the hosts that a module connects to, and says that a vers
   const older = await run('module-install', await file('1.0.0'), '--dry-run')
   t.match(older.stderr, /^hello 1\.0\.0 \(instead of 1\.1\.0, which is newer: its tables stay\)$/m)
   t.match(older.json.installed, [{ isOlder: true }])
+  const { stdout } = await runApp('module-install', await file('1.0.0'), '--dir', directory)
+  t.match(stdout, /^Installed hello 1\.0\.0 instead of 1\.1\.0, which is newer$/m)
 })
 
 t.test(
@@ -50,7 +53,7 @@ t.test(
         removedDependencies: [],
       },
     ])
-    t.match(first.stderr, /^ {2}license +ISC, scripts skipped: postinstall$/m)
+    t.match(first.stderr, /^ {2}license +ISC\n {2}note +scripts skipped: postinstall$/m)
     t.match(
       first.stderr,
       /^ {2}depends on {2}2 packages, 0\.\d kB\n +old 0\.9\.0 \(no license, 0\.\d kB, scripts skipped: install, deprecated: use word\)\n +word 1\.0\.0 \(MIT, 0\.\d kB\)$/m,
@@ -80,6 +83,41 @@ t.test(
   },
 )
 
+t.test('the plan tells native code and a large size, of the module and with its dependencies', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const native = published(
+    { name: 'native', version: '1.0.0', scripts: { postinstall: 'x' } },
+    { 'prebuilds/linux-x64/native.node': randomBytes(5_000_000).toString('hex') },
+  )
+  const { registry } = await fakeRegistry(t, [native])
+  process.env.npm_config_registry = registry
+  const small = await run('module-install', await sampleTarball(join(root, 'small.tgz'), { id: 'small' }))
+  t.match(small.json.installed, [{ addons: [], isLarge: false }])
+  t.equal(small.json.installed[0].ownBytes, small.json.installed[0].bytes)
+  t.match(small.stderr, /^ {2}size +2 files, 0\.\d kB$/m)
+  t.notMatch(small.stderr, /^ {2}note/m)
+
+  const file = await sampleTarball(join(root, 'hello.tgz'), {
+    json: { dependencies: { native: '*' } },
+    files: { 'build/own.node': '' },
+  })
+  const { json, stderr } = await run('module-install', file, '--dry-run')
+  t.match(json.installed, [
+    {
+      addons: ['build/own.node'],
+      isLarge: true,
+      dependencies: [{ addons: ['prebuilds/linux-x64/native.node'], scripts: ['postinstall'] }],
+    },
+  ])
+  const [{ bytes, ownBytes, dependencies }] = json.installed
+  t.equal(bytes - ownBytes, dependencies[0].bytes)
+  t.match(stderr, /^ {2}note +native code: build\/own\.node$/m)
+  t.match(stderr, / native 1\.0\.0 \(.*postinstall, native code: prebuilds\/linux-x64\/native\.node\)$/m)
+  t.match(stderr, /^ {2}size +5 files, 10\.0 MB; 0\.\d kB without dependencies\n +large: more than 10\.0 MB/m)
+  const { stdout } = await runApp('module-info', file, '--dir', directory)
+  t.match(stdout, /^ {2}note +native code: build\/own\.node$/m)
+})
+
 t.test('the plan shows a deprecated module', async (t) => {
   const { run } = await testApplication(t)
   const { 'package.json': json = '', ...files } = sampleFiles()
@@ -88,6 +126,6 @@ t.test('the plan shows a deprecated module', async (t) => {
   process.env.npm_config_registry = registry
   const { json: document, stderr } = await run('module-install', '@acme/hello', '--dry-run')
   t.match(document.installed, [{ deprecated: 'use hallo', license: null, dependencies: [] }])
-  t.match(stderr, /^ {2}license +no license, deprecated: use hallo$/m)
+  t.match(stderr, /^ {2}license +no license\n {2}note +deprecated: use hallo$/m)
   t.match(stderr, /^ {2}depends on {2}no other package$/m)
 })

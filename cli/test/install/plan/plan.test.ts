@@ -34,7 +34,7 @@ async function at(answer: string, ...argv: string[]) {
 }
 
 t.test(
-  'the packages of a lock file are planned before they are in the store, and a dry run ends there',
+  'the packages of a lock file are planned before they are in the store, and a dry run adds none',
   async (t) => {
     const { directory, run } = await cloned(t)
     const lock = JSON.parse(await readFile(join(directory, 'modules.lock.json'), 'utf8'))

@@ -1,8 +1,8 @@
 import { hostOperation } from '../operation.ts'
 import { pendingSettings } from '../pending-settings.ts'
 
-/** Changed host settings that wait for its next start. */
+/** Host settings that differ from what the host uses. */
 export const settings = hostOperation({
   reads: true,
-  run: async ({ config }) => ({ pending: await pendingSettings(config) }),
+  run: async (host) => ({ pending: await pendingSettings(host) }),
 })

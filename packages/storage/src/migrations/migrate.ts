@@ -5,6 +5,7 @@ import type { Dialect, OrphanRow, SchemaSteps } from './dialect.ts'
 import { foreignChange, type SchemaObject } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
+import { isOfHost } from './module-prefixes.ts'
 import { planMigrations } from './plan-migrations.ts'
 
 export interface ReadSet<File extends MigrationFile = MigrationFile> {
@@ -43,7 +44,7 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   let objects: SchemaObject[] | undefined
   for (const { set, files } of sets) {
     const pending = planMigrations(set, files, ledger)
-    if (pending.length > 0) yield* dialect.alone(() => runAll(set, files))
+    if (pending.length > 0 && !isOfHost(set.tables)) yield* dialect.alone(() => runAll(set, files))
     for (const file of pending) {
       const entry = dialect.entryOf(set, file)
       objects = yield* applyEntry(dialect, `${file.path} of ${set.module}`, file.up, entry, objects)
@@ -61,10 +62,10 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
 }
 
 /**
- * Runs one migration and records it.
+ * Runs one migration and records it. One of the host is part of the host: it is not confined.
  * @param what a description for messages
  * @param before see `confined`
- * @returns the objects of the schema after it
+ * @returns the objects of the schema after it, if they are known
  */
 export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
@@ -72,12 +73,15 @@ export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFil
   up: string,
   entry: Entry,
   before?: SchemaObject[],
-): SchemaSteps<SchemaObject[]> {
+): SchemaSteps<SchemaObject[] | undefined> {
   const messages = {
     failed: (reason: string) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
     strayed: (strayed: string) => `${what} ${strayed}. Nothing was changed; correct the file`,
   }
-  const after = yield* confined(dialect, entry.tables as string, up, messages, before)
+  const prefix = entry.tables as string
+  let after: SchemaObject[] | undefined
+  if (isOfHost(prefix)) yield* run(up, messages.failed)
+  else after = yield* confined(dialect, prefix, up, messages, before)
   yield insertion(dialect, entry)
   return after
 }

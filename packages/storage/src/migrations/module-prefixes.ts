@@ -2,6 +2,9 @@ import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry } from '../port/storage.ts'
 import { isOwn, type SchemaObject } from './foreign-change.ts'
 
+/** Whether the tables with this prefix are the host's, which has the ledger among them. */
+export const isOfHost = (prefix: string): boolean => isOwn(prefix, 'mortise_migration')
+
 /** @throws {MigrationError} if they are unknown, or another module shares them */
 export function prefixesOf(ledger: readonly LedgerEntry[], module: string): string[] {
   const prefixes = new Set<string>()
@@ -15,7 +18,7 @@ export function prefixesOf(ledger: readonly LedgerEntry[], module: string): stri
     }
     prefixes.add(entry.tables)
   }
-  if ([...prefixes].some((prefix) => isOwn(prefix, 'mortise_migration'))) {
+  if ([...prefixes].some(isOfHost)) {
     throw new MigrationError(`the tables of ${module} belong to the host and stay`)
   }
   for (const { module: other, tables } of ledger) {

@@ -2,7 +2,7 @@
 
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { Sql } from '@mortise/module-sdk/sql'
-import { inHand } from '@mortise/module-sdk/transaction'
+import { DatabaseError, inHand } from '@mortise/module-sdk/transaction'
 import type { Engine } from './storage.ts'
 
 const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
@@ -151,5 +151,76 @@ export class StepReader {
     if (query === undefined) return statement
     this.wrote = true
     return { query, want: 'nothing' }
+  }
+}
+
+/** How many composed queries a check remembers. */
+const COMPOSED = 500
+
+/** The step that a check has passed last. */
+let passed: Step | undefined
+
+/** Decides about the statements of some code before they run, once about each distinct one. */
+export class StatementCheck {
+  readonly #refuse: (text: string) => string
+  readonly #bySite = new WeakMap<readonly string[], string>()
+  readonly #byText = new Map<string, string>()
+
+  /** @param refuse why a statement may not run; '' for one that may */
+  constructor(refuse: (text: string) => string) {
+    this.#refuse = refuse
+  }
+
+  /** Undefined for a statement that may run. Anything but a query is the engine's to refuse. */
+  refusal(query: Sql | undefined): DatabaseError | undefined {
+    if (!Array.isArray(query?.strings)) return undefined
+    const reason = this.#reason(query.strings) || (query.postgres && this.#reason(query.postgres.strings))
+    return reason ? new DatabaseError('refused', reason) : undefined
+  }
+
+  #reason(strings: readonly string[]): string {
+    const known = this.#bySite.get(strings)
+    if (known !== undefined) return known
+    const text = strings.join('?')
+    const reason = this.#byText.get(text) ?? this.#refuse(text)
+    if ('raw' in strings) {
+      this.#bySite.set(strings, reason)
+    } else {
+      if (this.#byText.size >= COMPOSED) this.#byText.clear()
+      this.#byText.set(text, reason)
+    }
+    return reason
+  }
+
+  /** The same function; the steps that it returns are checked. */
+  of<Make>(make: Make): Make {
+    // The host refuses an async function by its kind.
+    if (typeof make !== 'function' || kindOf(make)?.startsWith('Async')) return make
+    const check = this
+    const checking = function (this: unknown, ...given: unknown[]): unknown {
+      const made: unknown = make.apply(this, given)
+      return kindOf(made) === 'Generator' ? check.#steps(made as Transaction<unknown>) : made
+    }
+    return checking as Make
+  }
+
+  /** Steps that another check within them has passed are not checked again. */
+  *#steps<Result>(steps: Transaction<Result>): Transaction<Result> {
+    let next = steps.next()
+    while (!next.done) {
+      const step = next.value
+      let answer: unknown
+      try {
+        const refusal = step === passed ? undefined : this.refusal(asStatement(step).query)
+        if (refusal !== undefined) throw refusal
+        passed = step
+        answer = yield step
+      } catch (error) {
+        next = steps.throw(error)
+        continue
+      }
+      next = steps.next(answer)
+    }
+    return next.value
   }
 }

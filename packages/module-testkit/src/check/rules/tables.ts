@@ -24,15 +24,6 @@ export const foreignKeys: Rule<World> = {
   },
 }
 
-export const foreignStatements: Rule<World> = {
-  code: 'foreign-table',
-  finds: "a statement that names another module's table, or the host's",
-  mend: 'Ask the other module through its contract, and the host through the context.',
-  async find(world) {
-    return [...world.module.foreignTables].map(([where, table]) => ({ where, why: `it names "${table}"` }))
-  },
-}
-
 /** Last: it drops all rows. */
 export const migrations: Rule<World> = {
   code: 'migration-fails',

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { type ActiveModule, locationOf } from '@mortise/host'
 import type { Access, EventSchemas, ModuleContext, ModulePlugin, React } from '@mortise/module-sdk'
 import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
-import { generatorOf, type Storage } from '@mortise/storage'
+import { generatorOf } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { inTransaction } from '../watch/seen.ts'
-import { type OnStep, watchSteps, watchStorage } from '../watch/watch-storage.ts'
+import { watchSteps } from '../watch/watch-storage.ts'
 
 /** A route as its module registers it. */
 export interface Route {
@@ -43,26 +43,21 @@ export interface WatchedModule {
   readonly misplacedAnswers: Set<Route>
   /** The id of the caller of the last request. */
   caller: string | undefined
-  /** Where statements name tables of others: place to table. */
-  readonly foreignTables: Map<string, string>
   /** `file:line` of the first place in the module of a stack. */
   place(stack: string | undefined): string | undefined
 }
 
-/**
- * The module with a plugin that reports what it does.
- * @param onStep called for each step of `request.transaction` and of event handlers
- */
-export function watchModule(
-  module: ActiveModule,
-  onStep: OnStep,
-): { readonly watched: WatchedModule; readonly module: ActiveModule } {
+/** The module with a plugin that reports what it does. */
+export function watchModule(module: ActiveModule): {
+  readonly watched: WatchedModule
+  readonly module: ActiveModule
+} {
   const { id, directory, manifest, plugin } = module
   const declared = declarationOf(plugin)
   const isForeign = foreignTo(directory)
   const watched: WatchedModule = {
     ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
-    ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set(), foreignTables: new Map() },
+    ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set() },
     caller: undefined,
     place: (stack) => {
       const lines = stack?.split('\n').filter((line) => !isForeign(line))
@@ -79,7 +74,7 @@ export function watchModule(
     })
     app.addHook('preHandler', async (request) => {
       if (request.routeOptions.config.access !== 'public') watched.caller = request.caller.id
-      watchTransaction(request as FastifyRequest, onStep)
+      watchTransaction(request as FastifyRequest)
     })
     app.addHook('preSerialization', async (request, _reply, payload) => {
       const { url, method } = request.routeOptions
@@ -87,7 +82,7 @@ export function watchModule(
       if (isAnswer(payload) && route) watched.misplacedAnswers.add(route)
       return payload
     })
-    await (plugin as ModulePlugin)(app, watchContext(context, watched, onStep))
+    await (plugin as ModulePlugin)(app, watchContext(context, watched))
   }
   // Fastify reads its properties: name, range, encapsulation.
   return { watched, module: { ...module, plugin: Object.assign(watch, plugin) } }
@@ -122,10 +117,11 @@ function routeOf(options: RouteOptions, method: string, prefix: string, place: s
   return { name, method, path, access, schema, options, where: place ? `${name} (${place})` : name }
 }
 
-function watchContext(context: ModuleContext, watched: WatchedModule, onStep: OnStep): ModuleContext {
+const ignore = () => {}
+
+function watchContext(context: ModuleContext, watched: WatchedModule): ModuleContext {
   const { contracts } = context
   const seen = {
-    database: watchStorage(context.database as Storage, () => onStep),
     contracts: {
       get: contracts.get.bind(contracts),
       required: contracts.required.bind(contracts),
@@ -145,7 +141,7 @@ function watchContext(context: ModuleContext, watched: WatchedModule, onStep: On
           : (event) =>
               watchSteps(
                 generatorOf(() => react(event as never)),
-                onStep,
+                ignore,
                 inTransaction,
               ),
       )
@@ -154,14 +150,14 @@ function watchContext(context: ModuleContext, watched: WatchedModule, onStep: On
   return Object.create(context, Object.getOwnPropertyDescriptors(seen)) as ModuleContext
 }
 
-function watchTransaction(request: FastifyRequest, onStep: OnStep): void {
+function watchTransaction(request: FastifyRequest): void {
   const original = request.transaction.bind(request)
   request.transaction = (steps) => {
     if (typeof steps !== 'function' || steps.constructor.name.startsWith('Async')) return original(steps)
     return original(() =>
       watchSteps(
         inTransaction(() => generatorOf(steps)),
-        onStep,
+        ignore,
         inTransaction,
       ),
     )

@@ -110,14 +110,9 @@ export class World {
     await migrateHost(storage)
     await storage.migrate(moduleMigrations(modules))
     let module: WatchedModule | undefined
-    let doing = 'its registration'
-    const others = foreignPrefixes(modules, id)
     const watched = modules.map((one): ActiveModule => {
       if (one.id !== id) return one
-      const watching = watchModule(one, (text) => {
-        const table = foreignTableIn(text, others)
-        if (table !== undefined) module?.foreignTables.set(doing.replace('answering ', ''), table)
-      })
+      const watching = watchModule(one)
       module = watching.watched
       return watching.module
     })
@@ -135,10 +130,7 @@ export class World {
       notReady: () => undefined,
     })
     await app.react?.()
-    const say = (next: string) => {
-      doing = next
-      begin(id, next)
-    }
+    const say = (doing: string) => begin(id, doing)
     const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
     const own = { module: module as WatchedModule, storage, app, emitters }
     return new World({ ...own, config, errors, failedEvents, say })
@@ -325,24 +317,6 @@ interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents
   readonly config: Config
   readonly errors: string[]
   readonly say: (doing: string) => void
-}
-
-/** Of tables that the module may not name: the host's, and those of modules whose contracts it does not use. */
-function foreignPrefixes(modules: readonly ActiveModule[], id: string): string[] {
-  const { requires = {}, optional = {} } = modules.find((one) => one.id === id)?.manifest ?? {}
-  const used = Object.keys({ ...requires, ...optional })
-  const strangers = modules.filter(
-    ({ id: other, manifest }) =>
-      other !== id && !used.some((contract) => contract in (manifest.provides ?? {})),
-  )
-  return ['mortise', ...strangers.flatMap(({ manifest }) => manifest.tables ?? [])]
-}
-
-function foreignTableIn(text: string, prefixes: readonly string[]): string | undefined {
-  // Steps that the host offers: audit records and work.
-  if (/^insert into mortise_(audit|job)\b/i.test(text)) return undefined
-  const names = Array.from(text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/gi), ([, name = '']) => name)
-  return names.find((name) => prefixes.some((prefix) => name === prefix || name.startsWith(`${prefix}_`)))
 }
 
 /** Whether it ran a statement that changes the module's rows, or emitted an event. */

@@ -1,0 +1,17 @@
+import { notConfirmed } from '../failures/index.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The description of `--yes`. */
+export const YES =
+  'do not ask before data are removed or replaced; the question appears on a terminal only, and a copy is kept'
+
+/**
+ * Asks on a terminal. Without a terminal it does not ask: the plan has been printed, and before data
+ * are dropped the command keeps an archive or the previous database. (`--restore-snapshot` concerns
+ * acknowledged writes, so it requires `--yes` without a terminal.)
+ * @throws {Failure} if the answer is not yes
+ */
+export async function confirm(terminal: Terminal, yes: boolean, question: string): Promise<void> {
+  if (yes || !terminal.interactive || (await terminal.confirm(question))) return
+  throw notConfirmed({ hint: 'question', what: 'it' })
+}
