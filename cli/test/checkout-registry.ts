@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import cacache from 'cacache'
 import type { Test } from 'tap'
@@ -10,7 +11,6 @@ import { listening } from './verdaccio.ts'
 const checkout = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Locked {
-  readonly name: string
   readonly version: string
   readonly integrity: string
   readonly json: object
@@ -23,20 +23,25 @@ interface Locked {
  * @param isOwn whether a package, by its name, is there
  */
 export async function checkoutRegistry(t: Test, own: string, isOwn: (name: string) => boolean) {
-  const installed = await lockedPackages()
-  const npm = (...argv: string[]) =>
-    execFileSync('npm', ['config', 'get', ...argv], { encoding: 'utf8' }).trim()
-  const [cache, network] = [join(npm('cache'), '_cacache'), npm('registry')]
+  const places = await lockedPlaces()
+  const settings = execFileSync('npm', ['config', 'get', 'cache', 'registry'], { encoding: 'utf8' })
+  const [cache, network] = ['cache', 'registry'].map(
+    (name) => settings.match(new RegExp(`^${name}=(.*)$`, 'm'))?.[1],
+  ) as [string, string]
 
-  const server = createServer(async ({ url = '', headers }, response) => {
+  const server = createServer(async (request, response) => {
+    const { url = '', method = 'GET', headers } = request
     const path = decodeURIComponent(url.slice(1))
     if (path.startsWith('-/tarball/')) return await sendTarball(path.slice('-/tarball/'.length), response)
     if (isOwn(path)) {
-      const answer = await fetch(`http://${own}${url}`, { headers: { accept: headers.accept ?? '*/*' } })
-      const type = answer.headers.get('content-type') ?? 'application/json'
-      return response.writeHead(answer.status, { 'content-type': type }).end(await answer.text())
+      const { accept = '*/*', authorization = '', 'content-type': type = 'application/json' } = headers
+      const sent = { accept, authorization, 'content-type': type }
+      const body = method === 'GET' ? null : await text(request)
+      const answer = await fetch(`http://${own}${url}`, { method, headers: sent, body })
+      const received = answer.headers.get('content-type') ?? type
+      return response.writeHead(answer.status, { 'content-type': received }).end(await answer.text())
     }
-    const versions = installed.filter(({ name }) => name === path)
+    const versions = await versionsOf(path)
     response.writeHead(versions.length > 0 ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(versions.length > 0 ? packument(path, versions) : {}))
   })
@@ -50,12 +55,22 @@ export async function checkoutRegistry(t: Test, own: string, isOwn: (name: strin
     return { name, 'dist-tags': { latest: entries[0]?.[0] }, versions: Object.fromEntries(entries) }
   }
 
+  async function versionsOf(name: string): Promise<Locked[]> {
+    const found = (places.get(name) ?? []).map(async ({ place, integrity }): Promise<Locked[]> => {
+      const file = join(checkout, place, 'package.json')
+      const text = await readFile(file, 'utf8').catch(() => undefined)
+      if (text === undefined) return [] // of another platform
+      const { scripts: _, devDependencies: __, ...json } = JSON.parse(text)
+      return [{ version: json.version, integrity, json }]
+    })
+    return (await Promise.all(found)).flat()
+  }
+
   /** From npm's cache, where `npm ci` has put it; on a machine whose cache was emptied, from the network. */
   async function sendTarball(spec: string, response: ServerResponse): Promise<void> {
-    const { name, version, integrity } = installed.find(
-      (one) => `${one.name}@${one.version}` === spec,
-    ) as Locked
-    const data = await cacache.get.byDigest(cache, integrity).catch(() => undefined)
+    const [, name = '', version] = /^(.+)@(.+)$/.exec(spec) ?? []
+    const { integrity } = (await versionsOf(name)).find((one) => one.version === version) as Locked
+    const data = await cacache.get.byDigest(join(cache, '_cacache'), integrity).catch(() => undefined)
     if (data) return void response.end(data)
     response
       .writeHead(302, {
@@ -67,16 +82,15 @@ export async function checkoutRegistry(t: Test, own: string, isOwn: (name: strin
   return `http://${address}/`
 }
 
-async function lockedPackages(): Promise<Locked[]> {
+/** Where the packages of package-lock.json are, by their names. */
+async function lockedPlaces() {
   const { packages } = JSON.parse(await readFile(join(checkout, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { link?: boolean; dev?: boolean; integrity?: string }>
+    packages: Record<string, { integrity?: string; name?: string }>
   }
-  const found = Object.entries(packages).map(async ([place, { integrity, dev }]): Promise<Locked[]> => {
-    if (integrity === undefined || dev === true) return []
-    const text = await readFile(join(checkout, place, 'package.json'), 'utf8').catch(() => undefined)
-    if (text === undefined) return [] // of another platform
-    const { scripts: _, devDependencies: __, ...json } = JSON.parse(text)
-    return [{ name: json.name, version: json.version, integrity, json }]
-  })
-  return (await Promise.all(found)).flat()
+  const found = Object.entries(packages).flatMap(([place, { integrity, name }]) =>
+    integrity === undefined
+      ? []
+      : [{ name: name ?? place.slice(place.lastIndexOf('node_modules/') + 13), place, integrity }],
+  )
+  return Map.groupBy(found, ({ name }) => name)
 }

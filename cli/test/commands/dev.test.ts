@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { outside } from '../outside.ts'
 import { runApp } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { type SampleOptions, sampleFolder } from '../sample-module.ts'
@@ -207,12 +207,9 @@ export default defineModule('memo').plugin(async (app, { contracts }) => {
 })
 
 t.test('a module without its TypeScript is refused at once', async (t) => {
-  // The folder of a run has the checkout's packages, and TypeScript with them.
-  const inRun = existsSync(join(tmpdir(), 'node_modules'))
-  const outside = await mkdtemp(join(inRun ? dirname(tmpdir()) : tmpdir(), 'dev-'))
-  t.teardown(() => rm(outside, { recursive: true }))
-  await sampleFolder(outside, { files: { 'tsconfig.json': '{}' } })
-  const { json } = await runApp('dev', outside, '--json')
+  const folder = await outside(t)
+  await sampleFolder(folder, { files: { 'tsconfig.json': '{}' } })
+  const { json } = await runApp('dev', folder, '--json')
   t.match(json.error, { code: 'no-typescript', exitCode: 3 })
 })
 

@@ -216,18 +216,7 @@ export const alone: readonly Mistake[] = [
     why: /dist\/index\.js/,
     json: { exports: './dist/index.js' },
   },
-  // Not found before.
   // Beyond the trial.
-  {
-    name: 'a down migration that undoes less',
-    rule: 'migration-fails',
-    where: 'migrations/003-x',
-    why: /fails|another schema|duplicate/i,
-    files: {
-      'migrations/003-x.sql': 'ALTER TABLE shelf ADD COLUMN x TEXT; ALTER TABLE shelf ADD COLUMN y TEXT;',
-      'migrations/003-x.down.sql': 'ALTER TABLE shelf DROP COLUMN x;',
-    },
-  },
   {
     name: 'a migration for one engine without its twin',
     rule: 'migration-files',
@@ -390,6 +379,16 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['GET /shelf-x'],
     },
     {
+      name: 'a down migration after which the migration makes something else',
+      rule: 'migration-fails',
+      where: 'migrations/003-x',
+      why: /give another schema than up alone/,
+      files: {
+        'migrations/003-x.sql': 'CREATE TABLE shelf_x (id TEXT);',
+        'migrations/003-x.down.sql': 'DROP TABLE shelf_x; ALTER TABLE shelf_filled ADD COLUMN more TEXT;',
+      },
+    },
+    {
       name: 'a contract that is never provided',
       rule: 'not-provided',
       where: 'package.json',
@@ -399,7 +398,18 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'every caller reads every list',
       rule: 'foreign-row',
       where: 'GET /shelf (index.js:',
+      why: /sends a text of somebody else/,
       replace: { 'WHERE owner = ${caller.id} ORDER BY id': 'ORDER BY id LIMIT 200' },
+    },
+  ],
+  [
+    {
+      name: 'a default export that no defineModule made',
+      rule: 'manifest-differs',
+      where: 'package.json',
+      why: /does not come from defineModule/,
+      files: { 'index.js': 'export default async () => {}' },
+      manifest: { routes: [], events: [], listensTo: [], config: undefined },
     },
   ],
   [
@@ -469,6 +479,16 @@ export const together: readonly (readonly Mistake[])[] = [
   ],
   [
     {
+      name: 'a down migration that undoes less',
+      rule: 'migration-fails',
+      where: 'migrations/003-x',
+      why: /duplicate/i,
+      files: {
+        'migrations/003-x.sql': 'ALTER TABLE shelf ADD COLUMN x TEXT; ALTER TABLE shelf ADD COLUMN y TEXT;',
+        'migrations/003-x.down.sql': 'ALTER TABLE shelf DROP COLUMN x;',
+      },
+    },
+    {
       name: 'no owner in the WHERE of a GET',
       rule: 'foreign-id',
       where: 'GET /shelf/:id (index.js:',
@@ -511,6 +531,30 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['GET /shelf/:id/title'],
     },
     {
+      name: "another caller's id below an own one",
+      rule: 'foreign-id',
+      where: 'GET /shelf/:id/page/:page (index.js:',
+      why: /Another user gets 200/,
+      files: {
+        'migrations/003-page.sql': 'CREATE TABLE shelf_page (id TEXT, book TEXT);',
+        'migrations/003-page.down.sql': 'DROP TABLE shelf_page;',
+      },
+      body: `const ofBook = { summary: 'x', ...book, params: Strict({ id: Type.String(), page: Type.String() }) }
+      const isOwn = ({ caller, params }) => sql\`SELECT id, title FROM shelf WHERE id = \${params.id} AND owner = \${caller.id}\`
+      app.post('/shelf/:id/page', { config, schema: { summary: 'x', ...book, response: { 200: IdParams, ...responses('book-not-found') } } }, (request) => request.transaction(function* () {
+        if (!(yield* maybeOne(isOwn(request)))) throw problem('book-not-found')
+        const id = newId('page')
+        yield* run(sql\`INSERT INTO shelf_page (id, book) VALUES (\${id}, \${request.params.id})\`)
+        return { id }
+      }))
+      app.get('/shelf/:id/page/:page', { config, schema: ofBook }, (request) => database.snapshot(function* () {
+        const found = yield* maybeOne(isOwn(request))
+        if (!found || !(yield* maybeOne(sql\`SELECT id FROM shelf_page WHERE id = \${request.params.page}\`))) throw problem('book-not-found')
+        return found
+      }))`,
+      routes: ['POST /shelf/:id/page', 'GET /shelf/:id/page/:page'],
+    },
+    {
       name: "a query that gives others' rows",
       rule: 'foreign-row',
       where: 'GET /shelf-of (index.js:',
@@ -546,8 +590,21 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'no response schema',
       rule: 'no-response-schema',
       where: 'GET /shelf-raw (index.js:',
-      body: "app.get('/shelf-raw', { config, schema: { summary: 'x' } }, async () => ({ secret: 1 }))",
+      body: "app.get('/shelf-raw', { config, schema: { summary: 'x' } }, async ({ caller }, reply) => caller.kind === 'guest' ? reply.code(410).send({}) : { secret: 1 })",
       routes: ['GET /shelf-raw'],
+    },
+    {
+      name: 'a status of a route that declares none',
+      rule: 'undeclared-status',
+      where: 'GET /shelf-raw (index.js:',
+      why: /responds with 410/,
+    },
+    {
+      name: 'a serializer of its own',
+      rule: 'serializer',
+      where: 'GET /shelf-serial (index.js:',
+      body: `app.get('/shelf-serial', { ...${schema()}, serializerCompiler: () => () => '{"id":"1"}' }, async () => ({ id: '1' }))`,
+      routes: ['GET /shelf-serial'],
     },
     {
       name: 'a response schema that lets everything through',
@@ -608,6 +665,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'a PATCH without a body schema',
       rule: 'no-request-schema',
       where: 'PATCH /shelf-bare (index.js:',
+      why: /its body has no schema/,
       body: `app.patch('/shelf-bare', ${schema()}, (request) => request.transaction(function* () { return { id: '1' } }))`,
       routes: ['PATCH /shelf-bare'],
     },
@@ -649,6 +707,13 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['POST /shelf-call'],
     },
     {
+      name: 'an HTTP call while it loads',
+      rule: 'network',
+      where: 'index.js:',
+      why: /example\.net\/ during its loading/,
+      top: "fetch('https://example.net/').catch(() => {})",
+    },
+    {
       name: 'an environment variable',
       rule: 'environment',
       where: 'index.js:',
@@ -668,6 +733,27 @@ export const together: readonly (readonly Mistake[])[] = [
       where: 'index.js:',
       why: /a timer/,
       body: 'setInterval(() => {}, 1000).unref()',
+    },
+    {
+      name: 'an UDP port that nobody closes',
+      rule: 'left-behind',
+      where: 'index.js:',
+      why: /an open UDP port/,
+      body: "const { createSocket } = await import('node:dgram')\ncreateSocket('udp4').bind(0).unref()",
+    },
+    {
+      name: 'a watched file that nobody leaves',
+      rule: 'left-behind',
+      where: 'index.js:',
+      why: /a file watcher/,
+      body: "const { watchFile } = await import('node:fs')\nwatchFile(import.meta.filename, { persistent: false }, () => {})",
+    },
+    {
+      name: 'a signal that is heard for ever',
+      rule: 'left-behind',
+      where: 'index.js:',
+      why: /a signal listener/,
+      body: "process.on('SIGUSR2', () => {})",
     },
     {
       name: 'a port that nobody closes',
@@ -697,6 +783,30 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['DELETE /shelf-last'],
     },
     {
+      name: 'a DELETE that fails when it is repeated',
+      rule: 'delete-repeats',
+      where: 'DELETE /shelf-count (index.js:',
+      why: /responds with 500/,
+      body: `app.delete('/shelf-count', ${schema()}, (request) => request.transaction(function* () {
+        yield* one(sql\`DELETE FROM shelf_filled WHERE owner = \${request.caller.id} RETURNING count\`)
+        return { id: '1' }
+      }))`,
+      routes: ['DELETE /shelf-count'],
+    },
+    {
+      name: 'an error for what is gone',
+      rule: 'server-error',
+      where: 'DELETE /shelf-count (index.js:',
+    },
+    {
+      name: 'a POST outside of request.transaction',
+      rule: 'key-ignored',
+      where: 'POST /shelf-echo (index.js:',
+      why: /responds with 200 anew/,
+      body: `app.post('/shelf-echo', ${schema('body: NewBook')}, async () => ({ id: newId('book') }))`,
+      routes: ['POST /shelf-echo'],
+    },
+    {
       name: 'a write that ignores the Idempotency-Key',
       rule: 'key-ignored',
       where: 'POST /shelf-twice (index.js:',
@@ -721,13 +831,6 @@ export const together: readonly (readonly Mistake[])[] = [
       where: 'GET /shelf-answer (index.js:',
       body: "app.get('/shelf-answer', { config, schema: { summary: 'x', response: { 200: Type.Object({ id: Type.Optional(Type.String()) }) } } }, async () => answer(200, { id: '1' }))",
       routes: ['GET /shelf-answer'],
-    },
-    {
-      name: 'a serializer of its own',
-      rule: 'serializer',
-      where: 'GET /shelf-serialized',
-      body: `app.get('/shelf-serialized', { ...${schema("summary: 'x', response: { 200: NewBook }")}, serializerCompiler: () => JSON.stringify }, async () => ({ title: 'x' }))`,
-      routes: ['GET /shelf-serialized'],
     },
     {
       name: "run-time SQL on the host's table",

@@ -58,10 +58,10 @@ const isOf = ({ rule, where, why = /./ }: Mistake, finding: Finding) =>
 export async function finds(t: Test, mistakes: readonly Mistake[]): Promise<void> {
   const folder = await write(join(t.testdir({}), 'shelf'), planted(mistakes))
   // On SQLite alone, unless it shows on PostgreSQL only.
-  const postgres = mistakes.some((mistake) => mistake.postgres) ? process.env.APP_TEST_DATABASE_URL : ''
+  const engines = mistakes.some((mistake) => mistake.postgres) ? [] : ['--no-postgres']
   const beside = mistakes.find((mistake) => mistake.beside)?.beside
   const more = beside ? ['--with', await write(join(folder, '..', 'other'), beside)] : []
-  const findings = await check(folder, '--postgres', postgres ?? '', ...more)
+  const findings = await check(folder, ...engines, ...more)
   for (const mistake of mistakes) {
     const found = findings.find((finding) => isOf(mistake, finding))
     t.ok(found, mistake.name, { found: findings })

@@ -64,7 +64,9 @@ export function resolveSpec(text: string, lookup: Lookup): Source | { installed:
   const id = installedId(lookup.lock, name)
   const locked = id === undefined ? undefined : lookup.lock.modules[id]
   if (id !== undefined && locked) {
-    if (range === undefined || (bare && semver.satisfies(locked.version, range))) return { installed: id }
+    // By its full name, what came from a file comes from the registry from now on.
+    const isSame = range === undefined ? bare || !locked.spec.startsWith('file:') : bare
+    if (isSame && (range === undefined || semver.satisfies(locked.version, range))) return { installed: id }
   }
   if (bare && Object.hasOwn(lookup.aliases, name)) return aliasSource(name, range, lookup)
   const indexed = indexedPackage(name)

@@ -86,6 +86,8 @@ async function isInstalled(candidate: Candidate, lock: LockFile, directory: stri
   if (locked === undefined) return false
   if (locked.package !== name) throw idTaken({ name, id: manifest.id, installed: locked.package })
   if (locked.version !== version || locked.integrity !== candidate.integrity) return false
+  // The lock file names the registry from now on.
+  if (locked.spec.startsWith('file:') && candidate.source.kind === 'registry') return false
   return await holds(storedModule(directory, locked), locked.tree)
 }
 

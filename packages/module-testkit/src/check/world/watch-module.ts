@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { type ActiveModule, locationOf } from '@mortise/host'
 import type { Access, EventSchemas, ModuleContext, ModulePlugin, React } from '@mortise/module-sdk'
 import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
@@ -52,11 +54,15 @@ export function watchModule(module: ActiveModule): {
 } {
   const { id, directory, manifest, plugin } = module
   const declared = declarationOf(plugin)
+  const isForeign = foreignTo(directory)
   const watched: WatchedModule = {
     ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
     ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set() },
     caller: undefined,
-    place: (stack) => locationOf(stack, directory),
+    place: (stack) => {
+      const lines = stack?.split('\n').filter((line) => !isForeign(line))
+      return locationOf(lines?.join('\n'), directory)
+    },
   }
   const watch: ModulePlugin = async (app, context) => {
     app.addHook('onRoute', (options) => {
@@ -80,6 +86,27 @@ export function watchModule(module: ActiveModule): {
   }
   // Fastify reads its properties: name, range, encapsulation.
   return { watched, module: { ...module, plugin: Object.assign(watch, plugin) } }
+}
+
+/** Whether a line of a stack is in a package beside the module that does not come with it: the host, or the kit. */
+function foreignTo(directory: string): (line: string) => boolean {
+  const own = new Set<string>()
+  const add = (folder: string): void => {
+    const file = join(folder, 'package.json')
+    if (!existsSync(file)) return
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(file, 'utf8'))
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      if (own.has(name)) continue
+      own.add(name)
+      add(join(directory, 'node_modules', name))
+    }
+  }
+  add(directory)
+  const beside = `${realpathSync(directory)}/node_modules/`
+  return (line) => {
+    const [name] = /^(@[^/]+\/)?[^/]+/.exec(line.split(beside)[1] ?? '') ?? []
+    return name !== undefined && !own.has(name)
+  }
 }
 
 function routeOf(options: RouteOptions, method: string, prefix: string, place: string | undefined): Route {
