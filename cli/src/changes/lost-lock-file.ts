@@ -36,20 +36,6 @@ export async function restoreLockFile(directory: string, error: LockFileError): 
 }
 
 /**
- * Restores the lock file if it is lost.
- * @returns what was done; undefined if the lock file is not lost
- */
-export async function restoreLostLockFile(directory: string): Promise<string | undefined> {
-  try {
-    await readLockFile(directory)
-    return undefined
-  } catch (error) {
-    if (error instanceof LockFileError) return await restoreLockFile(directory, error)
-    throw error
-  }
-}
-
-/**
  * The lock file, or the newest record of a lost one, for commands that replace both data and lock
  * file.
  */

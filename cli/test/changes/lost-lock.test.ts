@@ -25,6 +25,7 @@ const refusing = [
   ['module-install', 'api-cart'],
   ['module-remove', 'hello'],
   ['module-upgrade'],
+  ['module-rollback'],
   ['module-enable', 'hello'],
   ['module-disable', 'hello'],
   ['module-list'],
@@ -56,11 +57,9 @@ for (const [what, lose] of [
   t.test(`doctor restores a lock file that is ${what}, byte for byte`, async (t) => {
     const { directory, run } = await withHello(t)
     const former = await readFile(lockFilePath(directory), 'utf8')
-    for (const words of [['doctor', '--fix'], ['module-rollback']]) {
-      await lose(lockFilePath(directory))
-      t.equal((await run(...words)).exitCode, 0, words.join(' '))
-      t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
-    }
+    await lose(lockFilePath(directory))
+    t.equal((await run('doctor', '--fix')).exitCode, 0)
+    t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
     t.equal((await get(await runningHost(t, directory), '/hello')).status, 200)
   })
 }

@@ -14,7 +14,6 @@ import {
   isExternalChange,
   isSame,
 } from '../../changes/current-generation.ts'
-import { restoreLostLockFile } from '../../changes/lost-lock-file.ts'
 import { reportUnreadable } from '../../changes/report-unreadable.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import type { Input } from '../input.ts'
@@ -109,16 +108,12 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
 
 /** The modules of a previous generation. Their packages are in the store, or are fetched again. */
 async function resolveBack(input: Input & { kind: 'rollback' }, staging: string): Promise<Resolved> {
-  const { directory, terminal, dryRun } = input
-  const restored = dryRun ? undefined : await restoreLostLockFile(directory)
-  if (restored !== undefined) terminal.note(restored)
+  const { directory, terminal } = input
   const previous = await readLockFile(directory)
   const generations = await readGenerations(directory)
   reportUnreadable(generations, terminal)
   const generation = generations.known.at(-1)?.generation
-  // Restoring the lost lock file was the requested rollback.
-  const wanted = restored === undefined ? input.generation : (input.generation ?? generation)
-  const back = previousGeneration(generations, previous, wanted)
+  const back = previousGeneration(generations, previous, input.generation)
   const isThere = isSame(back.lock, previous)
   return {
     ...{ input, staging, previous, generation: generation ?? previous.generation, target: back.lock, back },
