@@ -802,7 +802,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'a POST outside of request.transaction',
       rule: 'key-ignored',
       where: 'POST /shelf-echo (index.js:',
-      why: /responds with 200 anew/,
+      why: /responds with 200, not with the first response/,
       body: `app.post('/shelf-echo', ${schema('body: NewBook')}, async () => ({ id: newId('book') }))`,
       routes: ['POST /shelf-echo'],
     },

@@ -44,10 +44,13 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   let objects: SchemaObject[] | undefined
   for (const { set, files } of sets) {
     const pending = planMigrations(set, files, ledger)
-    if (pending.length > 0 && !isOfHost(set.tables)) yield* dialect.alone(() => runAll(set, files))
+    // The first tables of the host: there is nothing yet that they could change.
+    const isFirst = ledger.length === 0 && isOfHost(set.tables)
+    if (pending.length > 0 && !isFirst) yield* dialect.alone(() => runAll(set, files))
     for (const file of pending) {
       const entry = dialect.entryOf(set, file)
-      objects = yield* applyEntry(dialect, `${file.path} of ${set.module}`, file.up, entry, objects)
+      const what = `${file.path} of ${set.module}`
+      objects = yield* applyEntry(dialect, what, file.up, entry, isFirst ? 'none' : objects)
       applied.push({ module: set.module, name: file.name })
     }
   }
@@ -62,9 +65,9 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
 }
 
 /**
- * Runs one migration and records it. One of the host is part of the host: it is not confined.
+ * Runs one migration and records it.
  * @param what a description for messages
- * @param before see `confined`
+ * @param before see `confined`; 'none': not confined
  * @returns the objects of the schema after it, if they are known
  */
 export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
@@ -72,16 +75,15 @@ export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFil
   what: string,
   up: string,
   entry: Entry,
-  before?: SchemaObject[],
+  before?: SchemaObject[] | 'none',
 ): SchemaSteps<SchemaObject[] | undefined> {
   const messages = {
     failed: (reason: string) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
     strayed: (strayed: string) => `${what} ${strayed}. Nothing was changed; correct the file`,
   }
-  const prefix = entry.tables as string
   let after: SchemaObject[] | undefined
-  if (isOfHost(prefix)) yield* run(up, messages.failed)
-  else after = yield* confined(dialect, prefix, up, messages, before)
+  if (before === 'none') yield* run(up, messages.failed)
+  else after = yield* confined(dialect, entry.tables as string, up, messages, before)
   yield insertion(dialect, entry)
   return after
 }
