@@ -1,7 +1,7 @@
 // `npm test`: the tests, storage and modules on both engines. `npm run trials`: the others, which try the product as a
 // whole for minutes. `npm test -- cart service`: the files whose path has both words, or is one of them. On a PostgreSQL
-// of its own where a file asks for one, unless APP_TEST_DATABASE_URL names one; each process has a database of its own
-// there, and each test a schema. What a process says is in .tap/test-results, by its first file.
+// of its own where a file asks for one, unless APP_TEST_DATABASE_URL names one; each test has a schema of its own
+// there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
 import {
@@ -43,7 +43,6 @@ const { APP_TEST_DATABASE_URL: given } = process.env
 const postgres = given || !needPostgres(root, files) ? undefined : await startPostgres()
 const packages = needPackages(root, files) ? packedOnce() : undefined
 const running = new Set()
-let databases = 0
 let stopped = false
 // Ctrl+C reaches the tests as well: their end is waited for.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(signal))
@@ -68,13 +67,6 @@ process.exitCode = failures.length > 0 || stopped ? 1 : 0
 async function startPostgres() {
   const server = await import('../packages/storage/test/postgres/start-postgres.ts')
   return await server.startPostgres({ durable: false })
-}
-
-/** For one process: the open transactions of others in a database keep its dead rows, which a test may count. */
-async function emptyDatabase() {
-  const name = `test_${++databases}`
-  await postgres.query(`CREATE DATABASE ${name}`)
-  return Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href
 }
 
 /** The packages as they would be published, for all files that ask for them: npm takes seconds to pack them. */
@@ -130,7 +122,6 @@ async function runAll(waiting) {
 async function run(group) {
   const results = join(root, '.tap', 'test-results', `${group[0]}.tap`)
   mkdirSync(dirname(results), { recursive: true })
-  const database = postgres && needPostgres(root, group) ? await emptyDatabase() : undefined
   // A file, since a pipe would wait for what the test has left running.
   const output = openSync(results, 'w')
   const child = spawn(process.execPath, [runTest, ...group], {
@@ -142,7 +133,7 @@ async function run(group) {
       TAP_TIMEOUT: `${SECONDS_PER_FILE}`,
       ...process.env,
       ...(folder !== undefined && { TAP_CWD: folder }),
-      ...(database && { APP_TEST_DATABASE_URL: database }),
+      ...(postgres && { APP_TEST_DATABASE_URL: postgres.url }),
       ...(packages && { MORTISE_PACKAGES: packages }),
     },
     // For the one that does not come to tap's own.
