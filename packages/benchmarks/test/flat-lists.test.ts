@@ -91,6 +91,19 @@ async function pagesRead(
   return pages
 }
 
+/**
+ * The pages that one request reads. A job may fall into a measurement, and PostgreSQL keeps deleted rows while another
+ * test has a transaction open: more than `most` counts only if it is more each time.
+ */
+async function pagesOf(host: TestHost, engine: TestEngine, most: number, request: () => Promise<unknown>) {
+  let pages = await pagesRead(host, engine, await statementsOf(host, request))
+  for (let tries = 0; pages > most && tries < 5; tries++) {
+    await setTimeout(1_000)
+    pages = await pagesRead(host, engine, await statementsOf(host, request))
+  }
+  return pages
+}
+
 const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
 
 /** `count` purchases of `owner`, among a third as many of others. */
@@ -156,9 +169,8 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
       const count = sql`SELECT count(*) AS total FROM purchase WHERE ${rows} AND ${filter ?? sql`status = 'confirmed'`}`
       t.strictSame({ total }, await host.database.one(count), `${name}${status}`)
       for (const page of [1, Math.ceil(pages / 2), pages]) {
-        const statements = await statementsOf(host, () => caller.get(`${list}&page=${page}`))
-        const cost = await pagesRead(host, engine, statements)
-        t.ok(statements.length > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)
+        const cost = await pagesOf(host, engine, MOST[engine], () => caller.get(`${list}&page=${page}`))
+        t.ok(cost > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)
       }
     }
   }
@@ -242,8 +254,7 @@ onEngines<Test>(test)('a page of events costs the same anywhere, at any length',
           ids.slice(0, 20),
           path,
         )
-        const statements = await statementsOf(host, () => caller.get(path))
-        const cost = await pagesRead(host, engine, statements)
+        const cost = await pagesOf(host, engine, MOST_BY_CURSOR[engine], () => caller.get(path))
         t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
       }
     }
@@ -277,7 +288,7 @@ onEngines<Test>(test)('a page of deliveries costs the same anywhere, at any leng
       for (const before of [count + 1, count / 2, 2_001, 21]) {
         const path = `/webhook/webhook_1/delivery?limit=20${state}&before=event_${10 ** 9 + before}`
         const { data } = (await ann.get(path)).json()
-        const cost = await pagesRead(host, engine, await statementsOf(host, () => ann.get(path)))
+        const cost = await pagesOf(host, engine, MOST_BY_CURSOR[engine], () => ann.get(path))
         const left = state === '' ? before - 1 : Math.floor((before - 1) / 100)
         t.equal(data.length, Math.min(20, left, state === '' ? count : count / 100), path)
         t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
