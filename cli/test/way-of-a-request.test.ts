@@ -8,6 +8,7 @@ import { runApp } from './run-app.ts'
 
 /** The most files that a request passes. */
 const MOST = 25
+const TIMES = 21
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -60,12 +61,11 @@ t.test('docs/architecture.md names exactly the files that POST /cart/item passes
     )
     return new Set(ran.flatMap((script) => sourceOf(script.url) ?? []))
   }
-  // What timers do is not in all of them.
-  let passed = [...(await filesOf(() => add(guest)))]
-  for (let time = 0; time < 20; time += 1) {
-    const again = await filesOf(() => add(guest))
-    passed = passed.filter((file) => again.has(file))
-  }
+  // What timers do is in few of them. V8 now and then misses a short function that it has inlined.
+  const times = new Map<string, number>()
+  for (let time = 0; time < TIMES; time += 1)
+    for (const file of await filesOf(() => add(guest))) times.set(file, (times.get(file) ?? 0) + 1)
+  const passed = [...times].flatMap(([file, count]) => (count > TIMES / 2 ? [file] : []))
 
   const page = await readFile(join(root, 'docs/architecture.md'), 'utf8')
   const [way = ''] = /^## The way of a request\n[\s\S]*?(?=^A problem)/m.exec(page) ?? []
