@@ -99,7 +99,7 @@ t.test('a save of JavaScript serves at once, and code that fails does not', asyn
   t.equal(await running.ended, 0)
 })
 
-t.test('a changed migration makes the tables anew, if the author says so', async (t) => {
+t.test('a changed migration creates the tables again, if the author says so', async (t) => {
   const files = {
     'migrations/001-memo.sql': table('text TEXT'),
     'migrations/001-memo.down.sql': 'DROP TABLE memo',

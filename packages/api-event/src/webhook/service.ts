@@ -150,11 +150,11 @@ export function* changeWebhook(
     return toWebhook({ ...row, provenUntil: proven }, caller)
   }
   // A webhook with a new URL, or enabled again, has not failed yet.
-  const anew = asked.url !== row.url || asked.enabled > row.enabled
+  const startsOver = asked.url !== row.url || asked.enabled > row.enabled
   const next: repository.WebhookRow = {
     ...asked,
     disabledReason: enabled ? null : row.disabledReason,
-    failingSince: anew ? null : row.failingSince,
+    failingSince: startsOver ? null : row.failingSince,
     provenUntil: everyone ? proven : null,
     behindSince: enabled ? row.behindSince : null,
     missedUntil: asked.enabled > row.enabled ? null : row.missedUntil,

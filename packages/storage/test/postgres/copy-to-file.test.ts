@@ -14,7 +14,7 @@ import { contentOf, ROWS, shopSet } from './shop.ts'
 
 const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
 
-/** A shop on PostgreSQL with rows; `open` opens it anew. */
+/** A shop on PostgreSQL with rows; `open` opens it again. */
 async function shop(t: Test) {
   const { url, schema, execute } = await temporarySchema(t)
   const open = async (place: { url: string } | { file: string } = { url }) => {

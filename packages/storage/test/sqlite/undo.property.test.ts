@@ -94,7 +94,7 @@ t.test('undoing what was applied gives the schema and the rows from before', asy
   )
 })
 
-/** Everything in it but when migrations were applied. A rebuilt or widened table may be spelled anew. */
+/** Everything in it but when migrations were applied. A rebuilt or widened table may be spelled differently. */
 function contentOf(file: string): unknown {
   const database = new SqliteDatabase(file, { readonly: true })
   try {
