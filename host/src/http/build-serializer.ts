@@ -1,4 +1,5 @@
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
+import { atFirstCall } from './build-validator.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 
 type Build = ReturnType<typeof SerializerSelector>
@@ -19,11 +20,6 @@ export const buildSerializer =
     const once = compiled.of(shared as object)
     return (route) => {
       const serializer = () => once(route.schema as object, () => compile(route))
-      if (!lazy) return serializer()
-      let serialize: Serialize | undefined
-      return (data) => {
-        serialize ??= serializer()
-        return serialize(data)
-      }
+      return lazy ? atFirstCall(serializer) : serializer()
     }
   }

@@ -102,6 +102,17 @@ export function buildValidator(
   }
 }
 
+/** The function that `make` makes for the first call. */
+export function atFirstCall<Argument, Result>(
+  make: () => (argument: Argument) => Result,
+): (argument: Argument) => Result {
+  let made: ((argument: Argument) => Result) | undefined
+  return (argument) => {
+    made ??= make()
+    return made(argument)
+  }
+}
+
 function invalid(httpPart: string, errors: readonly unknown[]) {
   const part = { body: 'body', querystring: 'query', headers: 'head' }[httpPart]
   const error = hostProblems.create('invalid-request', `The ${part} of the request is invalid; see errors.`, {
