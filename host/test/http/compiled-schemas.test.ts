@@ -48,7 +48,7 @@ t.test('a broken schema fails the start, or where schemas are compiled lazily, i
     app.post('/note', { schema: { body: whole, response: { 200: whole } } }, async ({ body }) => body)
     return app
   }
-  await t.rejects(instance(false).ready(), /Nowhere/)
+  await t.rejects(async () => await instance(false).ready(), /Nowhere/)
   const app = instance(true)
   const post = async (url: string, payload: object) => {
     const { statusCode, body } = await app.inject({ method: 'POST', url, payload })
