@@ -104,13 +104,6 @@ export async function assertCommandLockFile(directory: string): Promise<void> {
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
 async function busyFailure(directory: string): Promise<Failure> {
-  return busy({ owner: await readOwner(ownerOf(directory)) })
-}
-
-async function readOwner(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')) || 'it has just begun'
-  } catch {
-    return 'it has just begun'
-  }
+  const owner = await readFile(ownerOf(directory), 'utf8').catch(() => '')
+  return busy({ owner: owner || 'it has just begun' })
 }

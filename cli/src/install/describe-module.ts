@@ -1,8 +1,6 @@
 import { emptyLockFile, inTemporaryFolder, type LockedModule, readConfig, readLockFile } from '@mortise/host'
 import { moduleNotInstalled } from '../failures/index.ts'
-import { installedId, readInstalled } from '../store/installed-packages.ts'
-import { readPackageJson } from '../store/package-json.ts'
-import { measure } from '../store/staging.ts'
+import { installedId } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
@@ -11,6 +9,7 @@ import { type Plan, planOf } from './plan/module-plan.ts'
 import { installedAccess } from './probe/installed-access.ts'
 import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
+import { fromStore } from './verify/verify.ts'
 
 /** Everything known about a module without running it. */
 export interface ModuleDescription extends Plan {
@@ -81,13 +80,10 @@ async function describeInstalled(
   id: string,
   locked: LockedModule,
 ): Promise<ModuleDescription> {
-  const { integrity, tree, spec, signed, dependencies } = locked
-  const found = await readInstalled(id, locked, directory)
-  const json = await readPackageJson(found.directory)
-  const size = await measure(found.directory)
-  const sealed = { integrity, tree, signed, dependencies, ...size }
-  const plan = await planOf({ package: found, json, from: spec, ...sealed })
+  const stored = await fromStore(id, locked, directory)
+  const plan = await planOf(stored)
   const access = await installedAccess(directory, id)
-  const present = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
-  return { ...plan, access, dependencies: present, installed: true, spec, manifest: found.manifest }
+  const dependencies = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
+  const { manifest } = stored.package
+  return { ...plan, access, dependencies, installed: true, spec: locked.spec, manifest }
 }

@@ -25,6 +25,7 @@ export async function findNewer(directory: string): Promise<ReadonlyMap<string, 
   const entries = Object.entries(lock.modules).map(async ([id, locked]) => {
     try {
       const source = upgradeSource(id, lock, directory, aliases)
+      const ask = source.kind === 'registry' ? askRegistry : lookAgain
       return [id, await ask(source, locked, npm)] as const
     } catch (error) {
       const unreachable = asFailure(error).message
@@ -32,12 +33,6 @@ export async function findNewer(directory: string): Promise<ReadonlyMap<string, 
     }
   })
   return new Map(await Promise.all(entries))
-}
-
-async function ask(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
-  return source.kind === 'registry'
-    ? await askRegistry(source, locked, npm)
-    : await lookAgain(source, locked, npm)
 }
 
 async function askRegistry({ target }: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {

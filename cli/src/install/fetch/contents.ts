@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, normalize } from 'node:path'
+import { visit } from 'jsonc-parser'
 import npa from 'npm-package-arg'
 import { unsafePackage } from '../../failures/index.ts'
-import { duplicateKey } from './duplicate-key.ts'
 
 /** Far above the size of any real package.json, in bytes. */
 const largestDescription = 1024 * 1024
@@ -81,6 +81,26 @@ async function readDescription(directory: string, file: string): Promise<Record<
   if (key === '__proto__') return `its ${file} has the key "__proto__"`
   if (key !== undefined) return `its ${file} has the key ${JSON.stringify(key)} twice in one object`
   return value as Record<string, unknown>
+}
+
+/**
+ * A key that an object of a JSON text has twice, because readers differ in the one they use; or
+ * `__proto__`, which some readers treat specially. `text` must be valid JSON.
+ * @throws {RangeError} for thousands of levels
+ */
+function duplicateKey(text: string): string | undefined {
+  const objects: Set<string>[] = []
+  let found: string | undefined
+  visit(text, {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectProperty(key) {
+      const keys = objects.at(-1)
+      if (key === '__proto__' || keys?.has(key)) found ??= key
+      keys?.add(key)
+    },
+    onObjectEnd: () => void objects.pop(),
+  })
+  return found
 }
 
 function isPackageName(name: unknown): name is string {

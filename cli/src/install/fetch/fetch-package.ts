@@ -228,18 +228,21 @@ function tooLarge(what: string): Failure {
 
 export function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
-  if (error.code === 'EINTEGRITY') {
-    return alteredPackage({ target, reason: error.message, cause: error })
+  const about = { target, reason: error.message, cause: error }
+  if (isSignatureError(error)) return wrongSignature(about)
+  switch (error.code) {
+    case 'EINTEGRITY':
+      return alteredPackage(about)
+    case 'E401':
+    case 'E403':
+      return unauthorized(about)
+    case 'ENOTCACHED':
+      return offline({ target, cause: error })
+    case 'E404':
+    case 'ETARGET':
+    case 'ENOVERSIONS':
+      return noSuchVersion({ target, cause: error })
+    default:
+      return unreachable(about)
   }
-  if (isSignatureError(error)) {
-    return wrongSignature({ target, reason: error.message, cause: error })
-  }
-  if (error.code === 'E401' || error.code === 'E403') {
-    return unauthorized({ target, reason: error.message, cause: error })
-  }
-  if (error.code === 'ENOTCACHED') return offline({ target, cause: error })
-  if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
-    return noSuchVersion({ target, cause: error })
-  }
-  return unreachable({ target, reason: error.message, cause: error })
 }

@@ -1,9 +1,11 @@
 import { type LockFile, type ModulePackage, storedModule } from '@mortise/host'
 import semver from 'semver'
+import { hostLeavesModules } from '../../failures/index.ts'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
+import { checkNotRequired } from './checks/not-required.ts'
 import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { listDependencies } from './dependency-list.ts'
 
@@ -45,16 +47,22 @@ export async function hostPlanOf(
   const { from: origin, files, bytes, integrity } = candidate
   const from = hostPackageOf(lock, directory).version
   const to = candidate.package.version
-  return {
-    from,
-    to,
-    isOlder: semver.lt(to, from),
-    inRange,
-    outside,
-    ...changes,
-    origin,
-    files,
-    bytes,
-    integrity,
+  const isOlder = semver.lt(to, from)
+  return { from, to, isOlder, inRange, outside, ...changes, origin, files, bytes, integrity }
+}
+
+/** @throws {Failure} if that was not requested, or other modules require them */
+export async function modulesToDisable(
+  { to, outside }: HostPlan,
+  lock: LockFile,
+  directory: string,
+  disableIncompatible = false,
+): Promise<string[]> {
+  const ids = outside.map(({ id }) => id)
+  if (ids.length > 0 && !disableIncompatible) {
+    const needs = outside.map((module) => `${module.id} ${module.version} needs ${module.needs}`)
+    throw hostLeavesModules({ version: to, needs: needs.join(', '), ids: ids.join(' ') })
   }
+  await checkNotRequired(directory, lock, ids, 'disabled')
+  return ids
 }

@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ModulePackage, Table } from '@mortise/host'
+import { type LockFile, type ModulePackage, readPackage, storedModule, type Table } from '@mortise/host'
 import semver from 'semver'
+import { lockedModule } from '../../store/installed-packages.ts'
+import { isStored } from '../../store/staging.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Signed } from '../fetch/verify-signature.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
@@ -11,7 +13,6 @@ import { type Peer, peersOf } from './checks/host-range.ts'
 import { bytesOf, dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { type About, aboutPackage, listDependencies } from './dependency-list.ts'
 import { LARGE } from './format-bytes.ts'
-import type { PreviousVersion } from './previous-version.ts'
 import { tablesOf } from './tables-of.ts'
 
 /** The effect of installing one module, from its files alone. None of its code has run. */
@@ -65,14 +66,26 @@ export interface Plan extends About, PlannedDependencies {
   readonly breaking: readonly BreakingChange[]
 }
 
-type Planned = Pick<
-  Candidate,
-  'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'
-> &
-  Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
+type PreviousVersion = NonNullable<Awaited<ReturnType<typeof previousVersionOf>>>
+
+/**
+ * The installed version of a module, or undefined. Its `package` is undefined if the store lacks it
+ * or it is damaged, which does not block its upgrade.
+ */
+export async function previousVersionOf(id: string, lock: LockFile, directory: string) {
+  const locked = lockedModule(lock, id)
+  if (locked === undefined) return undefined
+  const { version, integrity, enabled } = locked
+  const stored = (await isStored(directory, locked)) ? storedModule(directory, locked) : undefined
+  const found = stored === undefined ? undefined : await readPackage(stored).catch(() => undefined)
+  return { version, integrity, enabled, package: found }
+}
 
 /** @throws {Failure} if its migrations fail on an empty database */
-export async function planOf(candidate: Planned, previous?: PreviousVersion): Promise<Plan> {
+export async function planOf(
+  candidate: Omit<Candidate, 'source'> & Partial<Pick<Candidate, 'source'>>,
+  previous?: PreviousVersion,
+): Promise<Plan> {
   const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)
   const schema = await tablesOf(candidate.package, candidate.source?.isOwn)

@@ -6,22 +6,17 @@ export async function installedAccess(
   id: string,
 ): Promise<Readonly<Record<string, string>> | null> {
   let probed = enabledModules(directory, await readLockFile(directory))
-  if (!probed.some((one) => one.id === id)) return null
-  try {
-    const config = await readConfig(directory)
-    for (;;) {
-      try {
-        return (await probe(config, probed)).access[id] ?? null
-      } catch (error) {
-        if (!(error instanceof ModuleError)) throw error
-        // A failure of another module does not matter.
-        const rest = probed.filter((one) => one.id !== error.module)
-        if (error.module === id || rest.length === probed.length) return null
-        probed = rest
-      }
+  while (probed.some((one) => one.id === id)) {
+    try {
+      return (await probe(await readConfig(directory), probed)).access[id] ?? null
+    } catch (error) {
+      if (error instanceof ConfigError) return null
+      if (!(error instanceof ModuleError)) throw error
+      // A failure of another module does not matter.
+      const rest = probed.filter((one) => one.id !== error.module)
+      if (rest.length === probed.length) return null
+      probed = rest
     }
-  } catch (error) {
-    if (error instanceof ConfigError) return null
-    throw error
   }
+  return null
 }
