@@ -1,6 +1,6 @@
 import { type LockedModule, readConfig, readLockFile } from '@mortise/host'
 import { asFailure } from '../terminal/explain.ts'
-import { fetchPackage, registryFailure } from './fetch/fetch-package.ts'
+import { asking, fetchPackage } from './fetch/fetch-package.ts'
 import { readDescription } from './fetch/local-registry.ts'
 import { loadPacote } from './fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
@@ -38,15 +38,12 @@ export async function findNewer(directory: string): Promise<ReadonlyMap<string, 
 async function askRegistry({ target }: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
   // One request for both.
   const options = { ...npm, packumentCache: new Map() }
-  try {
+  return await asking(target, async () => {
     const pacote = await loadPacote()
-    const wanted = await pacote.manifest(target, options)
-    const latest = await pacote.manifest(`${locked.package}@latest`, options)
-    const outdated = wanted.version !== locked.version
-    return { wanted: wanted.version, latest: latest.version, outdated, unreachable: null }
-  } catch (error) {
-    throw registryFailure(error as Error, target)
-  }
+    const { version: wanted } = await pacote.manifest(target, options)
+    const { version: latest } = await pacote.manifest(`${locked.package}@latest`, options)
+    return { wanted, latest, outdated: wanted !== locked.version, unreachable: null }
+  })
 }
 
 async function lookAgain(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
