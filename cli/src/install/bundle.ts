@@ -16,25 +16,13 @@ import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
 import { isStored } from '../store/staging.ts'
 import { integrityOf } from './fetch/fetch-package.ts'
 
-export interface Bundled {
-  readonly file: string
-  readonly generation: number
-  /** The version of the host; null if none is pinned. */
-  readonly host: string | null
-  readonly modules: readonly { readonly id: string; readonly version: string }[]
-  readonly bytes: number
-  /** SHA-512 of the file (SRI). */
-  readonly integrity: string
-  /** Whether the same file already existed, byte for byte. */
-  readonly unchanged: boolean
-}
-
 /**
  * Writes the present generation into one file: the lock file, and the modules and pinned host with
  * their dependencies. One generation always gives the same bytes. Call this with the command lock.
+ * @returns `unchanged`: whether the same file already existed, byte for byte
  * @throws {Failure} if the store differs from the lock file, or `file` has other content
  */
-export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
+export async function bundleApplication(directory: string, file: string) {
   await assertFolder(file)
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw fileExists({ file })
   const lock = await readLockFile(directory)

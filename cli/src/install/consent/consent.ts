@@ -4,7 +4,7 @@ import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Input } from '../input.ts'
-import { namesOfBreaking } from '../plan/breaking/refuse-breaking.ts'
+import { namesOfBreaking } from '../plan/breaking/breaking-change.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
 

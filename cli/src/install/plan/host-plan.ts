@@ -6,35 +6,24 @@ import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
 import { checkNotRequired } from './checks/not-required.ts'
-import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
+import { dependencyChanges } from './dependency-changes.ts'
 import { listDependencies } from './dependency-list.ts'
 
-/** The effect of another host, from its files and the modules' files. None of its code has run. */
-export interface HostPlan extends PlannedDependencies {
-  /** The version that runs the application now, and the new one. */
-  readonly from: string
-  readonly to: string
-  /** The new one is older. */
-  readonly isOlder: boolean
-  /** Active modules that run on the new host. */
-  readonly inRange: readonly string[]
-  /** Active modules that do not run on it, and what they need: `host ^1.0.0`. */
-  readonly outside: readonly { readonly id: string; readonly version: string; readonly needs: string }[]
-  readonly origin: string
-  readonly files: number
-  readonly bytes: number
-  readonly integrity: string
-}
+export type HostPlan = Awaited<ReturnType<typeof hostPlanOf>>
 
-/** @param active the modules that will serve on it */
+/**
+ * The effect of another host, from its files and the modules' files. None of its code has run.
+ * @param active the modules that will serve on it
+ * @returns `outside`: those that do not run on it, and what they need: `host ^1.0.0`
+ */
 export async function hostPlanOf(
   candidate: HostCandidate,
   lock: LockFile,
   directory: string,
   active: readonly ModulePackage[],
-): Promise<HostPlan> {
+) {
   const inRange: string[] = []
-  const outside: HostPlan['outside'][number][] = []
+  const outside: { id: string; version: string; needs: string }[] = []
   for (const module of active) {
     const { id } = module.manifest
     const needs = missingOf(module, await readPackageJson(module.directory), candidate.package)
