@@ -12,7 +12,9 @@ export interface Bytes {
   readonly version: string
   readonly integrity: string
   /** Undefined for a dependency. */
-  readonly source?: { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
+  readonly source?:
+    | { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
+    | undefined
   readonly dependencies?: PinnedDependencies | undefined
 }
 

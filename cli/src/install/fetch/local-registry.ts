@@ -103,15 +103,13 @@ export function readDescription(data: Buffer): Description | undefined {
     failed = true
   })
   parser.on('entry', (entry) => {
+    const isWanted = /^[^/]+\/package\.json$/.test(entry.path) && entry.size <= 1024 * 1024
+    if (!isWanted || text !== undefined) return void entry.resume()
     const chunks: Buffer[] = []
-    const wanted =
-      text === undefined && /^[^/]+\/package\.json$/.test(entry.path) && entry.size <= 1024 * 1024
-    if (wanted) {
-      entry.on('data', (chunk: Buffer) => chunks.push(chunk))
-      entry.on('end', () => {
-        text = Buffer.concat(chunks).toString('utf8')
-      })
-    } else entry.resume()
+    entry.on('data', (chunk: Buffer) => chunks.push(chunk))
+    entry.on('end', () => {
+      text = Buffer.concat(chunks).toString('utf8')
+    })
   })
   for (let at = 0; at < data.length && text === undefined && !failed; at += 65_536) {
     parser.write(data.subarray(at, at + 65_536))

@@ -3,7 +3,7 @@ import type { LockedModule, LockedPackage, LockFile, ModulePackage } from '@mort
 import { idTaken, signatureGone } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
-import { checkSameBytes } from '../../store/same-bytes.ts'
+import { type Bytes, checkSameBytes } from '../../store/same-bytes.ts'
 import { isStored, measure } from '../../store/staging.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Fetched } from '../fetch/fetch.ts'
@@ -48,11 +48,9 @@ export async function verify(fetched: Fetched): Promise<Verified> {
   }
   if (host) checkSignatureKept(host, previous.host)
   const arrivingHost = host && (await isPinned(host, previous, directory)) ? undefined : host
-  const staged = [
-    ...fresh.flatMap(({ candidate }) => candidate ?? []),
-    ...(arrivingHost ? [arrivingHost] : []),
-  ]
-  await checkSameBytes(directory, staged.map(bytesOf))
+  const bytes: Bytes[] = fresh.map(({ locked, source }) => ({ ...locked, source }))
+  if (arrivingHost) bytes.push({ ...lockedAs(arrivingHost), source: arrivingHost.source })
+  await checkSameBytes(directory, bytes)
 
   const entries = Object.fromEntries(fresh.map(({ id, locked }) => [id, locked]))
   const target: LockFile = {
@@ -97,12 +95,6 @@ async function isPinned(staged: HostCandidate, { host }: LockFile, directory: st
   if (host?.integrity !== staged.integrity || host.tree !== staged.tree) return false
   return await isStored(directory, host)
 }
-
-const bytesOf = ({ json, ...staged }: Staged<unknown>) => ({
-  ...staged,
-  package: json.name,
-  version: json.version,
-})
 
 /** An installed module, described like a staged one. */
 export async function fromStore(id: string, locked: LockedModule, directory: string) {
