@@ -1,6 +1,5 @@
-import { type ExecFileException, execFile } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { callApplication, type DatabaseSchema, type ModulePackage } from '@mortise/host'
 import { hostTrialFailed } from '../../failures/index.ts'
 import type { HostPackage } from '../../store/host-package.ts'
@@ -20,29 +19,34 @@ export async function tryHost(
   host: HostPackage,
   directory: string,
   modules: readonly ModulePackage[],
-): Promise<void> {
+): Promise<undefined> {
   const trial: HostTrial = {
     modules: modules.map((module) => ({ id: module.manifest.id, directory: module.directory })),
     schema: await callApplication(directory, 'schema'),
   }
-  const call = [join(host.directory, 'bin.js'), 'host-probe', '--json', '--dir', directory]
-  const env = { ...process.env, MORTISE_UNPINNED: '1' }
-  const running = promisify(execFile)(process.execPath, call, {
-    env,
-    timeout: TIMEOUT,
-    killSignal: 'SIGKILL',
-  })
-  running.child.stdin?.on('error', () => {}) // it ended without reading, and reports why
-  running.child.stdin?.end(JSON.stringify(trial))
-  await running.catch((error) => {
-    throw hostTrialFailed({ version: host.version, reason: reasonOf(error) })
-  })
+  const answer = await ask(host, directory, trial)
+  if (answer === undefined) return undefined
+  throw hostTrialFailed({ version: host.version, reason: answer })
 }
 
-function reasonOf({ killed, code, stdout = '', stderr = '' }: ExecFileException): string {
+/** @returns the reason if it cannot */
+function ask(host: HostPackage, directory: string, trial: HostTrial): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const child = execFile(
+    process.execPath,
+    [join(host.directory, 'bin.js'), 'host-probe', '--json', '--dir', directory],
+    { env: { ...process.env, MORTISE_UNPINNED: '1' }, timeout: TIMEOUT, killSignal: 'SIGKILL' },
+    (error, stdout, stderr) => resolve(error ? reasonOf(error, stdout, stderr) : undefined),
+  )
+  child.stdin?.on('error', () => {}) // it ended without reading, and reports why
+  child.stdin?.end(JSON.stringify(trial))
+  return promise
+}
+
+function reasonOf({ killed, code }: { killed?: boolean; code?: unknown }, stdout: string, stderr: string) {
   if (killed) return `its probe did not finish within ${TIMEOUT / 1000} s`
   try {
-    return JSON.parse(stdout).error.message
+    return JSON.parse(stdout).error.message as string
   } catch {
     const line = stderr.split('\n').find((text) => /^\w*Error\b/.test(text))
     return `it does not start${line ? `: ${line}` : ` (${code})`}`
