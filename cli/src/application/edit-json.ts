@@ -8,12 +8,8 @@ export function setInJson(text: string, path: readonly string[], value: unknown)
   const { object, depth, member } = find(text, path)
   if (member) {
     const previous = memberValue(member)
-    return splice(
-      text,
-      previous.offset,
-      endOf(previous),
-      written(text, value, indentationAt(text, member.offset)),
-    )
+    const present = written(text, value, indentationAt(text, member.offset))
+    return splice(text, previous.offset, endOf(previous), present)
   }
   const [key, ...rest] = path.slice(depth) as [string, ...string[]]
   const nested = rest.reduceRight((inner, name) => ({ [name]: inner }), value)

@@ -10,24 +10,20 @@ export async function namingFullFolder<Result>(
   try {
     return await work()
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException
-    if (code === 'EIO' && path === undefined)
-      throw Object.assign(error as Error, { path: join(directory, '.app') })
-    if (!['ENOSPC', 'EDQUOT'].includes(code ?? '') || path !== undefined) throw error
-    throw Object.assign(error as Error, { path: await fullest([join(directory, '.app'), tmpdir()]) })
+    const { code = '', path } = error as NodeJS.ErrnoException
+    if (path !== undefined || !['EIO', 'ENOSPC', 'EDQUOT'].includes(code)) throw error
+    const own = join(directory, '.app')
+    throw Object.assign(error as Error, { path: code === 'EIO' ? own : await fullest([own, tmpdir()]) })
   }
 }
 
 /** The folder with the least free space; the first of equals. */
 async function fullest(folders: readonly string[]): Promise<string | undefined> {
-  const rooms = await Promise.all(
-    folders.map(async (folder) => {
-      const { bavail, bsize } = await statfs(folder).catch(() => ({
-        bavail: Number.POSITIVE_INFINITY,
-        bsize: 1,
-      }))
-      return { folder, bytes: bavail * bsize }
-    }),
-  )
-  return rooms.toSorted((one, other) => one.bytes - other.bytes)[0]?.folder
+  const freeIn = (folder: string) =>
+    statfs(folder).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      () => Number.POSITIVE_INFINITY,
+    )
+  const free = await Promise.all(folders.map(freeIn))
+  return folders[free.indexOf(Math.min(...free))]
 }

@@ -8,22 +8,21 @@ import {
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
 
-/** Another host of the same database, with different modules from the host that runs here. */
-export interface DifferingHost
-  extends Pick<ServingHost, 'machine' | 'pid' | 'url' | 'version' | 'generation'> {
-  /** For people, one per module: `api-cart 1.0.0 (here 1.1.0)`. */
-  readonly differences: readonly string[]
-}
+type DifferingHost = Awaited<ReturnType<typeof differingHosts>>[number]
 
-/** Empty if all hosts serve the same modules, or no host runs here. */
-export async function differingHosts(directory: string): Promise<DifferingHost[]> {
+/**
+ * The other hosts of the same database with different modules from the host that runs here.
+ * `differences` are for people, one for each module: `api-cart 1.0.0 (here 1.1.0)`.
+ */
+export async function differingHosts(directory: string) {
   const { self, others } = (await callRunningHost(directory, 'hosts').catch(unknownHosts)) ?? {}
   if (self === undefined || others === undefined) return []
-  return others.flatMap((other) => {
-    const { machine, pid, url, version, generation } = other
-    const found = differences(self, other)
-    return found.length === 0 ? [] : [{ machine, pid, url, version, generation, differences: found }]
-  })
+  return others
+    .map((other) => {
+      const { machine, pid, url, version, generation } = other
+      return { machine, pid, url, version, generation, differences: differences(self, other) }
+    })
+    .filter((host) => host.differences.length > 0)
 }
 
 /** An older host does not know other hosts. A host without its database reports that elsewhere. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { findApplication } from './find-application.ts'
 
 // If an application pins a host (`app host-upgrade`), the command continues in that host's version,
@@ -59,16 +60,10 @@ export async function runPinned({ program }: PinnedHost): Promise<void> {
 }
 
 /** The command and the value of --dir, the only option with a value that may come before it. */
-function readCall(argv: readonly string[]): { command?: string; directory?: string } {
-  const call: { command?: string; directory?: string } = {}
-  for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
-    const word = argv[index] as string
-    const value = word.startsWith('--dir=') ? word.slice('--dir='.length) : undefined
-    if (value !== undefined) call.directory = value
-    else if (word === '--dir') call.directory = argv[++index] ?? ''
-    else if (!word.startsWith('-')) call.command ??= word
-  }
-  return call
+function readCall(argv: readonly string[]): { command?: string | undefined; directory?: string | undefined } {
+  const options = { dir: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args: argv, options, strict: false, allowPositionals: true })
+  return { command: positionals[0], directory: values.dir?.toString() }
 }
 
 function strangerOf(program: string): number | undefined {

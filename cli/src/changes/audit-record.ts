@@ -9,7 +9,7 @@ export function beginRecord(action: string, object: string, details: OperatorRec
   return {
     id: newId('audit'),
     at: new Date().toISOString(),
-    actor: operator(),
+    actor: `os:${userName()}`,
     action,
     object,
     details: { ...details, machine: hostname() },
@@ -44,11 +44,7 @@ export function changeRecord(
   })
 }
 
-function operator(): string {
-  return `os:${nameOf()}`
-}
-
-function nameOf(): string {
+function userName(): string {
   try {
     return userInfo().username
   } catch {

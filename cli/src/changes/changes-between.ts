@@ -1,17 +1,10 @@
 import { type LockFile, lockedPackages } from '@mortise/host'
 
-export interface PackageChange {
-  readonly id: string
-  /** For people: `+ api-cart 1.0.0`. */
-  readonly text: string
-}
-
-/** The packages that differ between two lock files. */
-export function changesBetween(before: LockFile, after: LockFile): PackageChange[] {
+/** The packages that differ between two lock files; each `text` is for people: `+ api-cart 1.0.0`. */
+export function changesBetween(before: LockFile, after: LockFile): { id: string; text: string }[] {
   const previous = lockedPackages(before)
   const latter = lockedPackages(after)
-  const ids = [...new Set([...previous.keys(), ...latter.keys()])]
-  return ids.flatMap((id) => {
+  return [...new Set([...previous.keys(), ...latter.keys()])].flatMap((id) => {
     const text = describe(id, previous.get(id), latter.get(id))
     return text === undefined ? [] : [{ id, text }]
   })

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
 import { assertUsable, writtenFolders } from '../application/writable-folders.ts'
 import { busy, commandLockUnusable, type Failure } from '../failures/index.ts'
-import { whileInterruptible } from './while-interruptible.ts'
+import { journalFile, restorationFile } from './journal.ts'
 
 export interface LockWait {
   /** `--wait`. Infinity: without a limit. */
@@ -104,13 +104,35 @@ export async function assertCommandLockFile(directory: string): Promise<void> {
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
 async function busyFailure(directory: string): Promise<Failure> {
-  return busy({ owner: await readOwner(ownerOf(directory)) })
+  const owner = await readFile(ownerOf(directory), 'utf8').catch(() => '')
+  return busy({ owner: owner || 'it has just begun' })
 }
 
-async function readOwner(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')) || 'it has just begun'
-  } catch {
-    return 'it has just begun'
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Runs `work`. A signal ends the process as usual, after `forget`, and a note on what stays. */
+async function whileInterruptible<Result>(
+  directory: string,
+  forget: () => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const end = (signal: NodeJS.Signals) => {
+    process.stderr.write(`\n${leftOf(directory)}\n`)
+    forget()
+    for (const name of signals) process.off(name, end)
+    process.kill(process.pid, signal)
   }
+  for (const signal of signals) process.once(signal, end)
+  try {
+    return await work()
+  } finally {
+    for (const signal of signals) process.off(signal, end)
+  }
+}
+
+function leftOf(directory: string): string {
+  const isDecided = [journalFile(directory), restorationFile(directory)].some((file) => existsSync(file))
+  return isDecided
+    ? 'Interrupted in the middle of the change. The next command that changes the application completes or reverts it: app doctor --fix'
+    : 'Interrupted. The application did not change. The next command removes the prepared files.'
 }

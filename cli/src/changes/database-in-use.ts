@@ -8,13 +8,10 @@ const FIRST_SIGN = 2_000
 /** Replaces the error of a database in use with one that names its user. */
 export async function namingDatabaseUser(directory: string, error: unknown): Promise<unknown> {
   if (!(error instanceof StorageBusyError)) return error
-  const state = await stateWithin(directory, FIRST_SIGN).catch((silent) =>
-    silent instanceof HostSilentError ? silent : undefined,
-  )
-  if (state instanceof HostSilentError) return state
-  if (state === undefined) return (await busyWith(directory)) ?? error
-  const { pid, url } = state
-  return alreadyRunning({ pid, url, cause: error })
+  const user = await stateWithin(directory, FIRST_SIGN).catch((reason) => reason)
+  if (user instanceof HostSilentError) return user
+  if (user === undefined || user instanceof Error) return (await busyWith(directory)) ?? error
+  return alreadyRunning({ pid: user.pid, url: user.url, cause: error })
 }
 
 /** `callApplication` for a command without the command lock. */

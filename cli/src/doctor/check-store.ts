@@ -10,7 +10,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
-import { activateRestored } from '../install/apply/activate-restored.ts'
+import { activateRestored } from '../install/apply/activate.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
 import { checkHostRange } from '../install/plan/checks/host-range.ts'
 import { pruneStore, unreachable } from '../install/prune/prune-store.ts'

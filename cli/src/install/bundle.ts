@@ -9,32 +9,20 @@ import {
   storedModule,
   syncPath,
 } from '@mortise/host'
-import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
 import { fileExists, nothingToBundle, storeIncomplete } from '../failures/index.ts'
 import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
-import { holds } from '../store/staging.ts'
-
-export interface Bundled {
-  readonly file: string
-  readonly generation: number
-  /** The version of the host; null if none is pinned. */
-  readonly host: string | null
-  readonly modules: readonly { readonly id: string; readonly version: string }[]
-  readonly bytes: number
-  /** SHA-512 of the file (SRI). */
-  readonly integrity: string
-  /** Whether the same file already existed, byte for byte. */
-  readonly unchanged: boolean
-}
+import { isStored } from '../store/staging.ts'
+import { integrityOf } from './fetch/fetch-package.ts'
 
 /**
  * Writes the present generation into one file: the lock file, and the modules and pinned host with
  * their dependencies. One generation always gives the same bytes. Call this with the command lock.
+ * @returns `unchanged`: whether the same file already existed, byte for byte
  * @throws {Failure} if the store differs from the lock file, or `file` has other content
  */
-export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
+export async function bundleApplication(directory: string, file: string) {
   await assertFolder(file)
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw fileExists({ file })
   const lock = await readLockFile(directory)
@@ -63,7 +51,7 @@ export async function bundleApplication(directory: string, file: string): Promis
       await rename(temporary, file)
       await syncPath(dirname(file))
     }
-    const integrity = ssri.fromData(data, { algorithms: ['sha512'] }).toString()
+    const integrity = integrityOf(data)
     const modules = Object.entries(lock.modules).map(([id, { version }]) => ({ id, version }))
     const host = lock.host?.version ?? null
     return { file, generation: lock.generation, host, modules, bytes: data.length, integrity, unchanged }
@@ -80,11 +68,9 @@ async function namesOf(directory: string, lock: LockFile): Promise<Map<string, s
   for (const [name, locked] of packages) {
     const entry = locked === lock.host ? hostEntry : moduleEntry(name)
     const place = storedModule(directory, locked)
-    if (!(await holds(place, locked.tree))) {
-      throw storeIncomplete({
-        name: `${name} ${locked.version}`,
-        reason: 'it is missing, or its files differ',
-      })
+    if (!(await isStored(directory, locked))) {
+      const reason = 'it is missing, or its files differ'
+      throw storeIncomplete({ name: `${name} ${locked.version}`, reason })
     }
     const entries = await readdir(place, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))

@@ -1,4 +1,4 @@
-import { callRunningHost, type Generation, type LockFile, lockedPackages, readLockFile } from '@mortise/host'
+import { callRunningHost, lockedPackages, readLockFile } from '@mortise/host'
 import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
 import { Failure } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -29,25 +29,23 @@ export async function deployAtStart(directory: string, terminal: Terminal): Prom
   })
 }
 
-interface FromOutside {
-  readonly lock: LockFile
-  readonly present: Generation
-}
+type FromOutside = NonNullable<Awaited<ReturnType<typeof fromOutside>>>
 
 /** Undefined if the lock file is in force, or nothing is, as in a fresh clone. */
-async function fromOutside(directory: string): Promise<FromOutside | undefined> {
+async function fromOutside(directory: string) {
   const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
   return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
 }
 
 async function takeUp(directory: string, terminal: Terminal, { lock, present }: FromOutside): Promise<void> {
   const npm = await npmOptions(directory)
-  for (const name of await missingInStore(directory, lock, [...lockedPackages(lock).keys()])) {
+  const names = [...lockedPackages(lock).keys()]
+  for (const name of await missingInStore(directory, lock, names)) {
     await terminal
       .during(`Fetching ${name}`, () => restoreStore(directory, lock, [name], npm))
       .catch((error: Error) => terminal.note(`${name} cannot be fetched now: ${error.message}`))
   }
-  const missing = await missingInStore(directory, lock, [...lockedPackages(lock).keys()])
+  const missing = await missingInStore(directory, lock, names)
   if (missing.length === 0) {
     await applyExternalChange(directory, 'start', lock)
     return

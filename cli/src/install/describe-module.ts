@@ -1,34 +1,30 @@
-import { emptyLockFile, inTemporaryFolder, type LockedModule, readConfig, readLockFile } from '@mortise/host'
+import {
+  ConfigError,
+  emptyLockFile,
+  enabledModules,
+  inTemporaryFolder,
+  type LockedModule,
+  ModuleError,
+  probe,
+  readConfig,
+  readLockFile,
+} from '@mortise/host'
 import { moduleNotInstalled } from '../failures/index.ts'
-import { installedId, readInstalled } from '../store/installed-packages.ts'
-import { readPackageJson } from '../store/package-json.ts'
-import { measure } from '../store/staging.ts'
+import { installedId } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
 import { changeApplication } from './pipeline.ts'
-import { type Plan, planOf } from './plan/module-plan.ts'
-import { installedAccess } from './probe/installed-access.ts'
+import { planOf } from './plan/module-plan.ts'
 import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
-
-/** Everything known about a module without running it. */
-export interface ModuleDescription extends Plan {
-  readonly installed: boolean
-  /** The source in the lock file, or the one that an installation would record. */
-  readonly spec: string
-  readonly manifest: unknown
-}
+import { fromStore } from './verify/verify.ts'
 
 /**
  * Describes an installed module by id or package name, or fetches and describes the package of a
  * spec. A bare name that is not installed gives no description.
  */
-export async function describeModule(
-  directory: string,
-  text: string,
-  terminal: Terminal,
-): Promise<ModuleDescription> {
+export async function describeModule(directory: string, text: string, terminal: Terminal) {
   const lock = await readLockFile(directory)
   const id = installedId(lock, text)
   const locked = id === undefined ? undefined : lock.modules[id]
@@ -36,11 +32,8 @@ export async function describeModule(
   const { aliases } = await readConfig(directory)
   const resolved = resolveSpec(text, { directory, cwd: process.cwd(), lock, aliases })
   if ('installed' in resolved) {
-    return await describeInstalled(
-      directory,
-      resolved.installed,
-      lock.modules[resolved.installed] as LockedModule,
-    )
+    const installed = lock.modules[resolved.installed] as LockedModule
+    return await describeInstalled(directory, resolved.installed, installed)
   }
   if (isBare(text)) {
     throw moduleNotInstalled({ name: text, source: indexedPackage(text) ?? aliases[text] ?? text })
@@ -54,18 +47,17 @@ export async function describeModule(
  * Describes the package of a spec without an application. Paths in the spec are relative to the
  * working directory.
  */
-export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
+export async function describeElsewhere(text: string, terminal: Terminal) {
   const cwd = process.cwd()
   const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLockFile, aliases: {} }) as Source
   return await inTemporaryFolder(undefined, (folder) => describeSource(source, folder, terminal))
 }
 
-/** @param directory the folder for staging */
-async function describeSource(
-  source: Source,
-  directory: string,
-  terminal: Terminal,
-): Promise<ModuleDescription> {
+/**
+ * @param directory the folder for staging
+ * @returns `spec`: what an installation would record
+ */
+async function describeSource(source: Source, directory: string, terminal: Terminal) {
   const npm = await npmOptions(directory)
   const candidate = await terminal.during(`Fetching ${source.target}`, () =>
     stage(source, { directory, npm }),
@@ -76,18 +68,32 @@ async function describeSource(
 
 const isBare = (text: string) => /^[a-z0-9-]+$/.test(text)
 
-async function describeInstalled(
+async function describeInstalled(directory: string, id: string, locked: LockedModule) {
+  const stored = await fromStore(id, locked, directory)
+  const plan = await planOf(stored)
+  const access = await installedAccess(directory, id)
+  const dependencies = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
+  const { manifest } = stored.package
+  return { ...plan, access, dependencies, installed: true, spec: locked.spec, manifest }
+}
+
+/** The access to its routes; null if the module is disabled or cannot be loaded, or the configuration is wrong */
+async function installedAccess(
   directory: string,
   id: string,
-  locked: LockedModule,
-): Promise<ModuleDescription> {
-  const { integrity, tree, spec, signed, dependencies } = locked
-  const found = await readInstalled(id, locked, directory)
-  const json = await readPackageJson(found.directory)
-  const size = await measure(found.directory)
-  const sealed = { integrity, tree, signed, dependencies, ...size }
-  const plan = await planOf({ package: found, json, from: spec, ...sealed })
-  const access = await installedAccess(directory, id)
-  const present = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
-  return { ...plan, access, dependencies: present, installed: true, spec, manifest: found.manifest }
+): Promise<Readonly<Record<string, string>> | null> {
+  let probed = enabledModules(directory, await readLockFile(directory))
+  while (probed.some((one) => one.id === id)) {
+    try {
+      return (await probe(await readConfig(directory), probed)).access[id] ?? null
+    } catch (error) {
+      if (error instanceof ConfigError) return null
+      if (!(error instanceof ModuleError)) throw error
+      // A failure of another module does not matter.
+      const rest = probed.filter((one) => one.id !== error.module)
+      if (rest.length === probed.length) return null
+      probed = rest
+    }
+  }
+  return null
 }

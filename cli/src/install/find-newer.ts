@@ -1,6 +1,6 @@
 import { type LockedModule, readConfig, readLockFile } from '@mortise/host'
 import { asFailure } from '../terminal/explain.ts'
-import { fetchPackage, registryFailure } from './fetch/fetch-package.ts'
+import { asking, fetchPackage } from './fetch/fetch-package.ts'
 import { readDescription } from './fetch/local-registry.ts'
 import { loadPacote } from './fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
@@ -25,6 +25,7 @@ export async function findNewer(directory: string): Promise<ReadonlyMap<string, 
   const entries = Object.entries(lock.modules).map(async ([id, locked]) => {
     try {
       const source = upgradeSource(id, lock, directory, aliases)
+      const ask = source.kind === 'registry' ? askRegistry : lookAgain
       return [id, await ask(source, locked, npm)] as const
     } catch (error) {
       const unreachable = asFailure(error).message
@@ -34,24 +35,15 @@ export async function findNewer(directory: string): Promise<ReadonlyMap<string, 
   return new Map(await Promise.all(entries))
 }
 
-async function ask(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
-  return source.kind === 'registry'
-    ? await askRegistry(source, locked, npm)
-    : await lookAgain(source, locked, npm)
-}
-
 async function askRegistry({ target }: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
   // One request for both.
   const options = { ...npm, packumentCache: new Map() }
-  try {
+  return await asking(target, async () => {
     const pacote = await loadPacote()
-    const wanted = await pacote.manifest(target, options)
-    const latest = await pacote.manifest(`${locked.package}@latest`, options)
-    const outdated = wanted.version !== locked.version
-    return { wanted: wanted.version, latest: latest.version, outdated, unreachable: null }
-  } catch (error) {
-    throw registryFailure(error as Error, target)
-  }
+    const { version: wanted } = await pacote.manifest(target, options)
+    const { version: latest } = await pacote.manifest(`${locked.package}@latest`, options)
+    return { wanted, latest, outdated: wanted !== locked.version, unreachable: null }
+  })
 }
 
 async function lookAgain(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {

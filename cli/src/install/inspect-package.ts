@@ -12,13 +12,7 @@ import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 import { checkEntry } from './verify/entry.ts'
 
-export interface PackageInspection {
-  /** Whether an installation refuses the package before any code runs. */
-  readonly refused: boolean
-  readonly findings: readonly PackageFinding[]
-}
-
-export interface PackageFinding {
+interface PackageFinding {
   readonly rule: string
   readonly where: string
   readonly why: string
@@ -29,19 +23,19 @@ export interface PackageFinding {
  * What an installation would refuse of a module's folder, from the files that npm would publish. No
  * code of it runs, and its dependencies are not fetched.
  * @param beside folders of modules that serve with it
+ * @returns `refused`: whether an installation refuses it
  */
-export async function inspectPackage(folder: string, beside: readonly string[]): Promise<PackageInspection> {
+export async function inspectPackage(folder: string, beside: readonly string[]) {
   const others = await Promise.all(beside.filter((other) => other !== folder).map(readPackage))
   return await inTemporaryFolder(undefined, async (directory) => {
     const lookup = { directory, cwd: process.cwd(), lock: emptyLockFile, aliases: {} }
     const findings: PackageFinding[] = []
-    const collect = async <Result>(check: () => Result): Promise<Awaited<Result> | undefined> => {
+    const collect = async <Result>(check: () => Result) => {
       try {
         return await check()
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         findings.push(findingOf(error, folder))
-        return undefined
       }
     }
     const npm = await npmOptions(directory)
@@ -81,12 +75,8 @@ function advice({ bytes, json }: Candidate, { manifest }: ModulePackage): Packag
   const findings: PackageFinding[] = []
   if (bytes > LARGE) {
     const why = `the package has ${sizeOf(bytes)} unpacked`
-    findings.push({
-      rule: 'large-package',
-      where,
-      why,
-      mend: 'Name what it needs in "files", and nothing else.',
-    })
+    const mend = 'Name what it needs in "files", and nothing else.'
+    findings.push({ rule: 'large-package', where, why, mend })
   }
   const known = indexedPackage(manifest.id) ?? indexedPackage(json.name)
   if (known !== undefined && known !== json.name) {

@@ -36,12 +36,19 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   rollback: ['verify', 'probe'],
 }
 
-/** Changes the installed modules, completely or not at all. A dry run ends after the probe. */
+/**
+ * Changes the installed modules, completely or not at all. A dry run ends after the probe.
+ * @throws {Failure} for a dry run, if an interrupted change must be completed first
+ */
 export async function changeModules(input: Input): Promise<Applied> {
   const { directory, command, terminal, dryRun } = input
-  return dryRun
-    ? await planChange(directory, command, (staging) => runPhases(input, staging))
-    : await changeApplication(directory, command, terminal, () => runPhases(input, directory))
+  if (!dryRun) return await changeApplication(directory, command, terminal, () => runPhases(input, directory))
+  return await withCommandLock(directory, command, async () => {
+    if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
+    return await inTemporaryFolder(directory, (staging) =>
+      namingFullFolder(directory, () => runPhases(input, staging)),
+    )
+  })
 }
 
 async function runPhases(input: Input, staging: string): Promise<Applied> {
@@ -87,17 +94,5 @@ export async function changeApplication<Result>(
       await removeLeftovers(directory)
       await deliverRecords(directory)
     }
-  })
-}
-
-/** @throws {Failure} if an interrupted change must be completed first */
-async function planChange<Result>(
-  directory: string,
-  command: string,
-  work: (folder: string) => Promise<Result>,
-): Promise<Result> {
-  return await withCommandLock(directory, command, async () => {
-    if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
-    return await inTemporaryFolder(directory, (folder) => namingFullFolder(directory, () => work(folder)))
   })
 }

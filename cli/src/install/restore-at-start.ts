@@ -29,7 +29,7 @@ export async function restoreAtStart(
   if (failed.length === 0 && absent.length === 0) return
   // Both at once: a later import may find the files of another version in their place.
   const { missingInStore } = await import('./fetch/restore-store.ts')
-  const { activateRestored } = await import('./apply/activate-restored.ts')
+  const { activateRestored } = await import('./apply/activate.ts')
   // The host has read the modules that serve, so only for failed ones every byte counts.
   const missing = [...new Set([...absent, ...(await missingInStore(directory, lock, failed))])]
   if (missing.length === 0) return

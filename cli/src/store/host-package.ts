@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { hostVersion, type LockFile, readLockFile, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../application/pinned-host.ts'
 import { hostAltered, hostMissing } from '../failures/index.ts'
-import { holds } from './staging.ts'
+import { isStored } from './staging.ts'
 
 /** The package to pin as the host: the command, which depends on the host of its version. */
 export const hostPackageName = '@mortise/cli'
@@ -67,6 +67,6 @@ export async function assertIntact(directory: string): Promise<void> {
   const { host } = await readLockFile(directory)
   if (host === undefined) return
   const place = storedModule(directory, host)
-  if (!existsSync(place) || realpathSync(place) !== ownFolder || (await holds(place, host.tree))) return
+  if (!existsSync(place) || realpathSync(place) !== ownFolder || (await isStored(directory, host))) return
   throw hostAltered({ version: host.version })
 }

@@ -9,29 +9,14 @@ import {
 import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
 
 /** The state in the running host, or the expected one at the next start. */
-export interface InstalledState {
-  readonly id: string
-  readonly package: string
-  readonly version: string
-  readonly state: 'active' | 'disabled' | 'failed'
-  readonly reason: string | null
-  readonly routes: readonly string[]
-}
+export type InstalledState = Awaited<ReturnType<typeof installedStates>>['modules'][number]
 
-export interface InstalledStates {
-  /** The URL of the running host; null if none runs. */
-  readonly url: string | null
-  readonly generation: number
-  /** Packages that the running host keeps in memory but no longer serves; null without a host. */
-  readonly retainedPackages: number | null
-  readonly modules: readonly InstalledState[]
-}
-
-export async function installedStates(directory: string): Promise<InstalledStates> {
+/** `url` and `retainedPackages` are null if no host runs. */
+export async function installedStates(directory: string) {
   const lock = await readLockFile(directory)
   const running = await callRunningHost(directory, 'state')
   const modules = await Promise.all(
-    Object.entries(lock.modules).map(async ([id, locked]): Promise<InstalledState> => {
+    Object.entries(lock.modules).map(async ([id, locked]) => {
       const { package: name, version, enabled } = locked
       const stored = await readPackage(storedModule(directory, locked)).catch((error: Error) => error)
       const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null

@@ -14,24 +14,20 @@ export async function removeLeftovers(directory: string): Promise<number> {
 /** The leftovers of killed commands: staged packages, and files before their rename. */
 export async function findLeftovers(directory: string): Promise<string[]> {
   const isTemporary = (name: string) => name.endsWith('.tmp')
-  const written = await Promise.all(
-    ['.', 'generations', 'purged', 'undone', 'audit'].map((folder) =>
-      namesIn(join(directory, '.app', folder), isTemporary),
-    ),
-  )
   const committed = [lockFilePath(directory), configFile(directory), '.gitignore'].map(
     (file) => `${basename(file)}.`,
   )
-  return [
-    ...(await abandonedFolders(directory)),
-    ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(stagingPrefix))),
-    ...(await namesIn(
-      directory,
-      (name) => isTemporary(name) && committed.some((start) => name.startsWith(start)),
-    )),
-    ...written.flat(),
-    ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
-  ]
+  const isCommitted = (name: string) => committed.some((start) => name.startsWith(start))
+  const found = await Promise.all([
+    abandonedFolders(directory),
+    namesIn(storeDirectory(directory), (name) => name.startsWith(stagingPrefix)),
+    namesIn(directory, (name) => isTemporary(name) && isCommitted(name)),
+    namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name)),
+    ...['.', 'generations', 'purged', 'undone', 'audit'].map((folder) =>
+      namesIn(join(directory, '.app', folder), isTemporary),
+    ),
+  ])
+  return found.flat()
 }
 
 /** The folders of backups, and temporary folders, whose process has died. */

@@ -1,9 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hashTree, inLockedFolder, makeFolder, storeDirectory, syncPath } from '@mortise/host'
+import {
+  hashTree,
+  inLockedFolder,
+  type LockedPackage,
+  makeFolder,
+  storeDirectory,
+  storedModule,
+  syncPath,
+} from '@mortise/host'
 import { assertUsable } from '../application/writable-folders.ts'
-import { type Failure, unsafePackage } from '../failures/index.ts'
+import { unsafePackage } from '../failures/index.ts'
 
 // An installation prepares packages in `.app/store/.staging-…`, with the same peers from the host
 // as in the store. One rename then moves the complete, durable package to its final name. So a name
@@ -63,7 +71,9 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
       folders.push(path)
       continue
     }
-    if (!entry.isFile()) throw tooMuch(what, `${entry.name} is a link, and packages hold none`)
+    if (!entry.isFile()) {
+      throw unsafePackage({ target: what, reason: `${entry.name} is a link, and packages hold none` })
+    }
     const { mode, size } = await stat(path)
     await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
     files += 1
@@ -76,10 +86,11 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
 }
 
 /** Keeps an undamaged package that is already there. */
-export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
+export async function moveToStore(directory: string, locked: LockedPackage, staging: string): Promise<void> {
+  const place = storedModule(directory, locked)
   // The existing folder may lack the sync of its name: an earlier attempt may have ended right
   // after the move.
-  if (await holds(place, tree)) return await syncPath(dirname(place))
+  if (await holds(place, locked.tree)) return await syncPath(dirname(place))
   await rm(`${staging}-damaged`, { recursive: true, force: true })
   try {
     await rename(place, `${staging}-damaged`)
@@ -91,7 +102,11 @@ export async function moveToStore(staging: string, place: string, tree: string):
   await rm(`${staging}-damaged`, { recursive: true, force: true })
 }
 
-/** Whether the store has a folder with exactly this content. */
+/** Whether the store has an installed package, byte for byte. */
+export const isStored = (directory: string, locked: LockedPackage) =>
+  holds(storedModule(directory, locked), locked.tree)
+
+/** Whether a folder has exactly this content. */
 export async function holds(place: string, tree: string): Promise<boolean> {
   try {
     return (await hashTree(place)) === tree
@@ -107,9 +122,5 @@ export async function measure(folder: string): Promise<Omit<FinalizedPackage, 't
   return { files: files.length, bytes: stats.reduce((sum, { size }) => sum + size, 0) }
 }
 
-export const treeTooLarge = (what: string) =>
-  tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
-
-function tooMuch(what: string, reason: string): Failure {
-  return unsafePackage({ target: what, reason })
-}
+export const treeTooLarge = (target: string) =>
+  unsafePackage({ target, reason: 'it is too large with its dependencies (100,000 files, 1 GiB)' })

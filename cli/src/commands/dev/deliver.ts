@@ -118,7 +118,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
     if (!remakesTables) throw new ChangedMigration(id, staging, changed)
     await dropTables(directory, lock, id)
   }
-  await moveToStore(staging, storedModule(directory, locked), tree)
+  await moveToStore(directory, locked, staging)
   const { generation } = await applyChange({
     ...{ directory, command: 'dev', previous: await readLockFile(directory) },
     modules: { ...Object.fromEntries(others), [id]: locked },

@@ -1,5 +1,7 @@
-import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { callRunningHost, HostRefusedError, readLockFile } from '@mortise/host'
+import { currentGeneration, isExternalChange } from '../../changes/current-generation.ts'
 import type { Journal } from '../../changes/journal.ts'
+import { restoredNotTakenUp } from '../../failures/index.ts'
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
@@ -17,4 +19,22 @@ export async function activate(
   } catch (error) {
     return { reason: error instanceof HostRefusedError ? error.reason : (error as Error).message }
   }
+}
+
+/**
+ * Makes the running host try failed modules again. The lock file stays as it is.
+ * @returns whether the host serves them; undefined if nothing was restored, no host runs, or the
+ * lock file is an external change, which needs a snapshot first
+ * @throws {Failure} if one of them does not respond
+ */
+export async function activateRestored(
+  directory: string,
+  restored: readonly string[],
+): Promise<boolean | undefined> {
+  if (restored.length === 0) return undefined
+  if (isExternalChange(await readLockFile(directory), await currentGeneration(directory))) return undefined
+  const outcome = await activate(directory, { again: true })
+  if (outcome === 'no host') return undefined
+  if (outcome === 'served') return true
+  throw restoredNotTakenUp({ reason: outcome.reason })
 }

@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type AppliedMigration,
+  assertOwnDatabase,
+  callRunningHost,
   emptyLockFile,
   type Generation,
   type LockedPackage,
   type LockFile,
+  readConfig,
+  readFileId,
   readGenerations,
+  readIdentity,
   readLockFile,
   recordGeneration,
 } from '@mortise/host'
@@ -26,13 +31,13 @@ import {
   writeJournal,
 } from '../../changes/journal.ts'
 import { exitCodes } from '../../failures/index.ts'
+import { lockedModule } from '../../store/installed-packages.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { archiveAndUndo, type Undone } from './archive-and-undo.ts'
-import { assertDatabaseThere } from './assert-database-there.ts'
 import { commit } from './commit.ts'
-import { type Applied, migrate } from './migrate.ts'
-import { keepLockFile, revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
+import { type AppliedMigrations, migrate } from './migrate.ts'
+import { revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 
 // Every change of the installed modules runs in this order, and survives a kill at any point:
@@ -90,9 +95,7 @@ export async function applyChange({
   const generation = nextGeneration(previous, present)
   const next = { lockVersion, generation, ...(host && { host }), modules }
   const record = changeRecord(command, previous, next, object)
-  const journal = { command, record, former: previous, next, config, undo }
-  await writeJournal(directory, journal)
-  return await carryOut(directory, journal)
+  return await begin(directory, { command, record, former: previous, next, config, undo })
 }
 
 /** Changes only app.config.json, with a record. No host switches. */
@@ -103,9 +106,7 @@ export async function applyConfig(
 ): Promise<void> {
   const lock = await readLockFile(directory)
   const command = String(record.details.command)
-  const journal = { command, record, former: lock, next: lock, config, undo: [] }
-  await writeJournal(directory, journal)
-  await carryOut(directory, journal)
+  await begin(directory, { command, record, former: lock, next: lock, config, undo: [] })
 }
 
 /**
@@ -124,23 +125,22 @@ export async function applyExternalChange(
   const { lock: previous } = present
   const outside = generationOf(next, present)
   const record = changeRecord(command, previous, next, undefined, outside)
-  const journal = { command, record, former: previous, next, outside, undo: [] }
+  return await begin(directory, { command, record, former: previous, next, outside, undo: [] })
+}
+
+async function begin(directory: string, journal: Journal): Promise<Switched> {
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
 
-/** @returns undefined if no killed command left a change */
-export async function completeInterrupted(directory: string): Promise<Completed | undefined> {
+/** @returns undefined if no killed command left a change; `archive` is relative to the folder */
+export async function completeInterrupted(
+  directory: string,
+): Promise<{ command: string; archive: string | undefined } | undefined> {
   const journal = await readJournal(directory)
   if (journal === undefined) return undefined
   const { undone } = await carryOut(directory, journal)
   return { command: journal.command, archive: undone?.archive }
-}
-
-export interface Completed {
-  readonly command: string
-  /** Relative to the application folder. */
-  readonly archive: string | undefined
 }
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
@@ -160,17 +160,14 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   if (isWritten) await recordGeneration(directory, command, next)
   // A host that started on an external lock file without its packages may already serve it.
   const outcome = await activate(directory, { again: !isWritten, config: journal.config })
-  if (outcome !== 'served' && outcome !== 'no host') {
-    throw isWritten
-      ? await revertChange(directory, journal, migrations, outcome.reason)
-      : await keepLockFile(directory, journal, migrations, outcome.reason)
+  if (typeof outcome === 'object') {
+    throw await revertChange(directory, journal, migrations, outcome.reason)
   }
   if (!isWritten) await recordGeneration(directory, command, next, { generation })
   const undone = journal.undo.length > 0 ? await archiveAndUndo(directory, journal.former, journal.undo) : {}
   await closeJournal(directory, journal, 'done')
-  const live = outcome === 'served'
   const names = migrations.map(({ module, name }) => `${module}/${name}`)
-  return { generation, live, migrations: names, undone }
+  return { generation, live: outcome === 'served', migrations: names, undone }
 }
 
 /** `begun` before the commit, `committed` after it, `past` if modules.lock.json changed again. */
@@ -200,7 +197,7 @@ async function endPast(directory: string, journal: Journal, lock: LockFile): Pro
 }
 
 /** Everything before the commit. On failure the previous generation stays in force. */
-async function prepare(directory: string, { former, next }: Journal): Promise<Applied> {
+async function prepare(directory: string, { former, next }: Journal): Promise<AppliedMigrations> {
   const fresh = freshIn(next, former)
   const present = (await currentGeneration(directory))?.generation ?? former.generation
   let isCopied = false
@@ -215,11 +212,24 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
 }
 
 /** The modules that this change adds, enables or replaces. */
-function freshIn(next: LockFile, previous: LockFile): LockFile['modules'] {
-  const isFresh = ([id, locked]: [string, LockFile['modules'][string]]) =>
-    locked.enabled &&
-    !(Object.hasOwn(previous.modules, id) && isDeepStrictEqual(previous.modules[id], locked))
-  return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
+const freshIn = (next: LockFile, previous: LockFile): LockFile['modules'] =>
+  Object.fromEntries(
+    Object.entries(next.modules).filter(
+      ([id, locked]) => locked.enabled && !isDeepStrictEqual(lockedModule(previous, id), locked),
+    ),
+  )
+
+/**
+ * Prevents changes if the SQLite file is lost or is another one. A running host already has its
+ * file open, and PostgreSQL is checked when it is opened.
+ * @throws {IdentityError}
+ */
+async function assertDatabaseThere(directory: string): Promise<void> {
+  const config = await readConfig(directory)
+  const identity = await readIdentity(directory)
+  if (config.databaseFile === undefined || !identity?.database) return
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
+  assertOwnDatabase(config, identity, readFileId(config.databaseFile))
 }
 
 /** The first change of an application without history also records its state before. */

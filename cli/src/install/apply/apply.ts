@@ -1,4 +1,3 @@
-import { storedModule } from '@mortise/host'
 import { isSame } from '../../changes/current-generation.ts'
 import { type Purged, purgeModules } from '../../data/purge-modules.ts'
 import { type RestoredSnapshot, restoreSnapshot } from '../../data/restore-snapshot.ts'
@@ -6,9 +5,9 @@ import { type Failure, failureOf } from '../../failures/index.ts'
 import { moveToStore } from '../../store/staging.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { restorePackages } from '../fetch/restore-store.ts'
-import { lockedHost } from '../fetch/stage-host.ts'
+import { lockedAs } from '../fetch/stage-package.ts'
 import type { Probed } from '../probe/probe.ts'
-import { activateRestored } from './activate-restored.ts'
+import { activateRestored } from './activate.ts'
 import { applyChange, applyExternalChange, type Switched } from './apply-change.ts'
 
 /** The result of a change; empty after a dry run. */
@@ -29,12 +28,8 @@ export async function apply(probed: Probed): Promise<Applied> {
   await restorePackages(directory, restored)
   if (failures.length > 0) throw failures[0]
   for (const { candidate, locked } of arriving)
-    if (candidate)
-      await moveToStore(candidate.package.directory, storedModule(directory, locked), locked.tree)
-  if (arrivingHost) {
-    const place = storedModule(directory, lockedHost(arrivingHost))
-    await moveToStore(arrivingHost.package.directory, place, arrivingHost.tree)
-  }
+    if (candidate) await moveToStore(directory, locked, candidate.package.directory)
+  if (arrivingHost) await moveToStore(directory, lockedAs(arrivingHost), arrivingHost.package.directory)
   if (rollback?.snapshot) {
     const snapshot = await restoreSnapshot(directory, command, target, rollback.snapshot)
     return { ...probed, ...nothingApplied, generation: snapshot.generation, snapshot }

@@ -42,7 +42,8 @@ export async function archiveAndUndo(
       applied.some((entry) => entry.module === module && entry.name === name),
     )
     if (left.length === 0) return {}
-    const call = callFor(left)
+    // A host needs its own tables until it ends, so none may run here.
+    const call = left.some(isOfHost) ? runWithoutHost : callApplication
     await call(directory, 'retired', { modules: [...new Set(left.map(({ module }) => module))] })
     const archive = await freeArchive(directory, 'undone', `${lock.generation}`)
     await backUp({ directory, file: `${directory}/${archive}`, withSecret: false, lock })
@@ -54,7 +55,3 @@ export async function archiveAndUndo(
     throw undoFailed({ reason: (error as Error).message, cause: error })
   }
 }
-
-/** A host needs its own tables until it ends, so none may run here. */
-const callFor = (migrations: readonly AppliedMigration[]) =>
-  migrations.some(isOfHost) ? runWithoutHost : callApplication

@@ -1,24 +1,17 @@
 import { callApplication, HostRefusedError, type LockFile } from '@mortise/host'
-import {
-  type Failure,
-  hostFailedToMigrate,
-  hostRefusedMigration,
-  noRoomToMigrate,
-} from '../../failures/index.ts'
+import { hostFailedToMigrate, hostRefusedMigration, noRoomToMigrate } from '../../failures/index.ts'
+
+export type AppliedMigrations = readonly { module: string; name: string }[]
 
 /** Applies the migrations of modules, through the running host or, if none runs, directly. */
-export async function migrate(directory: string, modules: LockFile['modules']): Promise<Applied> {
+export async function migrate(directory: string, modules: LockFile['modules']): Promise<AppliedMigrations> {
   if (Object.keys(modules).length === 0) return []
   try {
     return (await callApplication(directory, 'migrate', { modules })).applied
   } catch (error) {
-    throw error instanceof HostRefusedError ? notMigrated(error) : error
+    if (!(error instanceof HostRefusedError)) throw error
+    const { status, reason } = error
+    if (status === 507) throw noRoomToMigrate({ reason })
+    throw status === 409 ? hostRefusedMigration({ reason }) : hostFailedToMigrate({ reason })
   }
 }
-
-function notMigrated({ status, reason }: HostRefusedError): Failure {
-  if (status === 507) return noRoomToMigrate({ reason })
-  return status === 409 ? hostRefusedMigration({ reason }) : hostFailedToMigrate({ reason })
-}
-
-export type Applied = readonly { module: string; name: string }[]

@@ -5,28 +5,35 @@ import { activationFailed, type Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 import { archiveAndUndo } from './archive-and-undo.ts'
 import { replaceConfig } from './commit.ts'
-import type { Applied } from './migrate.ts'
+import type { AppliedMigrations } from './migrate.ts'
 
 /**
- * Writes the previous lock file as a new generation, and undoes the migrations of the change if
- * possible.
+ * Writes the previous lock file as a new generation, unless the change was an external lock file,
+ * and undoes the migrations of the change if possible.
  */
 export async function revertChange(
   directory: string,
   journal: Journal,
-  migrated: Applied,
+  migrated: AppliedMigrations,
   reason: string,
 ): Promise<Failure> {
+  const where =
+    journal.outside === undefined
+      ? await restoreModules(directory, journal, reason)
+      : 'It still serves the previous modules.'
+  const schema = await undoOrReport(directory, journal.former, migrated)
+  await closeJournal(directory, journal, 'taken back')
+  return activationFailed({ reason, where, schema })
+}
+
+async function restoreModules(directory: string, journal: Journal, reason: string): Promise<string> {
   const { command, next, config } = journal
   const back = revertedLockFile(journal)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLockFile(directory, back)
   await recordGeneration(directory, revertEntry(command), back, { takesBack: next.generation, reason })
   const outcome = await activate(directory)
-  const schema = await undoOrReport(directory, journal.former, migrated)
-  await closeJournal(directory, journal, 'taken back')
-  const where = outcome === 'served' ? 'The previous modules serve again.' : 'The lock file was restored.'
-  return activationFailed({ reason, where, schema })
+  return outcome === 'served' ? 'The previous modules serve again.' : 'The lock file was restored.'
 }
 
 /** The lock file of a revert. */
@@ -37,19 +44,11 @@ export const revertedLockFile = ({ former, next }: Journal): LockFile => ({
 /** The entry for it in the history. */
 export const revertEntry = (command: string) => `${command} (taken back)`
 
-/** Keeps an external lock file, and undoes its migrations if possible. */
-export async function keepLockFile(
+async function undoOrReport(
   directory: string,
-  journal: Journal,
-  migrated: Applied,
-  reason: string,
-): Promise<Failure> {
-  const schema = await undoOrReport(directory, journal.former, migrated)
-  await closeJournal(directory, journal, 'taken back')
-  return activationFailed({ reason, where: 'It still serves the previous modules.', schema })
-}
-
-async function undoOrReport(directory: string, previous: LockFile, migrated: Applied): Promise<string> {
+  previous: LockFile,
+  migrated: AppliedMigrations,
+): Promise<string> {
   if (migrated.length === 0) return AS_BEFORE
   try {
     const { stays, archive } = await archiveAndUndo(directory, previous, migrated)

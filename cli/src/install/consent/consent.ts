@@ -1,9 +1,15 @@
-import { readGenerations } from '@mortise/host'
+import { type LockedModule, readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
 import { confirm } from '../../terminal/confirm.ts'
+import type { Candidate } from '../fetch/candidate.ts'
+import type { Input } from '../input.ts'
+import { namesOfBreaking } from '../plan/breaking/breaking-change.ts'
+import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
-import { confirmSources } from './confirm-sources.ts'
+
+// Without a terminal, only what drops data is asked: the operator chose the sources and the version
+// ranges, and the plan has been printed.
 
 /** @throws {Failure} if the answer is not yes */
 export async function consent(planned: Planned): Promise<void> {
@@ -13,9 +19,9 @@ export async function consent(planned: Planned): Promise<void> {
   const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
   const again = restored.flatMap(({ module }) => module ?? [])
-  await confirmSources(again, known, terminal, yes)
+  await confirmSources(again, known, input)
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
-  await confirmSources(fresh, Object.values(previous.modules), terminal, yes)
+  await confirmSources(fresh, Object.values(previous.modules), input)
   if (dryRun) return
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
   else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
@@ -23,4 +29,37 @@ export async function consent(planned: Planned): Promise<void> {
     terminal.note(`Drops ${purgeText(purge)}. The command archives them first.`)
     await confirm(terminal, yes, 'Drop that?')
   }
+}
+
+/** Asks before an installation from a source that neither the index nor a `known` package names. */
+async function confirmSources(
+  fresh: readonly Candidate[],
+  known: readonly LockedModule[],
+  { terminal, yes = false }: Input,
+): Promise<void> {
+  if (yes || !terminal.interactive) return
+  const strangers = fresh.filter(
+    ({ source, package: { name, version } }) =>
+      !source.indexed &&
+      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
+  )
+  if (strangers.length === 0) return
+  const names = strangers.map(({ from }) => from).join(' and ')
+  terminal.note('A module runs with all the rights of the application.')
+  await confirm(terminal, yes, `${names} is a new source. Trust it?`)
+}
+
+/** A registry package has one source for all versions. A file or folder is a source of its own. */
+const isSameOrigin = (a: string, b: string) => a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
+
+/** Asks before breaking changes, also those that only the probe finds. */
+export async function confirmBreaking(
+  plans: readonly Plan[],
+  { terminal, yes = false }: Input,
+): Promise<void> {
+  const names = namesOfBreaking(plans)
+  if (names === '') return
+  if (yes || !terminal.interactive)
+    return terminal.note(`Installing ${names} in spite of the breaking changes above.`)
+  await confirm(terminal, yes, `${names} has the breaking changes above. Install anyway?`)
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, normalize } from 'node:path'
+import { visit } from 'jsonc-parser'
 import npa from 'npm-package-arg'
 import { unsafePackage } from '../../failures/index.ts'
-import { duplicateKey } from './duplicate-key.ts'
 
 /** Far above the size of any real package.json, in bytes. */
 const largestDescription = 1024 * 1024
@@ -20,44 +20,37 @@ const provided = ['@mortise/module-sdk', 'fastify']
  * commands, copies of what the host provides.
  * @throws {Failure} `unsafe-package`
  */
-export async function checkContents(directory: string, what: string): Promise<void> {
-  const json = await checkDescription(directory, what)
-  const reason = await reasonAgainst(directory, json)
-  if (reason !== undefined) throw unsafePackage({ target: what, reason })
+export async function checkContents(directory: string, target: string): Promise<void> {
+  const refused = (reason: string) => unsafePackage({ target, reason })
+  const { name, main, bin, mortise } = await checkDescription(directory, target)
+  if (typeof main === 'string' && leadsOut(main))
+    throw refused(`its main file ${JSON.stringify(main)} is outside the package`)
+  const command = commandsOf(bin, name).find((own) => commands.includes(own))
+  if (command !== undefined)
+    throw refused(`it contains the command "${command}", which would shadow the real one`)
+  if (existsSync(join(directory, 'node_modules', '.bin')))
+    throw refused('it contains node_modules/.bin, whose commands would shadow the real ones')
+  const copy = provided.find((peer) => existsSync(join(directory, 'node_modules', peer)))
+  if (copy !== undefined) throw refused(`it contains its own ${copy}, which the host provides`)
+  const config = (mortise as { config?: unknown } | null | undefined)?.config
+  if (typeof config !== 'string' || leadsOut(config)) return
+  const settings = await readDescription(directory, config)
+  if (typeof settings === 'string') throw refused(settings)
 }
 
 /**
  * Checks that all readers understand a package.json the same way, and that its name is not a path.
  * @throws {Failure} `unsafe-package`
  */
-export async function checkDescription(directory: string, what: string): Promise<Description> {
-  const json = await readDescription(directory, 'package.json')
-  if (typeof json === 'string') throw unsafePackage({ target: what, reason: json })
-  const { name } = json
-  if (!isPackageName(name))
-    throw unsafePackage({ target: what, reason: `${JSON.stringify(name)} is not the name of an npm package` })
-  return { ...json, name }
-}
-
-type Description = Record<string, unknown> & { readonly name: string }
-
-async function reasonAgainst(
+export async function checkDescription(
   directory: string,
-  { name, main, bin, mortise }: Description,
-): Promise<string | undefined> {
-  if (typeof main === 'string' && leadsOut(main))
-    return `its main file ${JSON.stringify(main)} is outside the package`
-  const command = commandsOf(bin, name).find((own) => commands.includes(own))
-  if (command !== undefined) return `it contains the command "${command}", which would shadow the real one`
-  if (existsSync(join(directory, 'node_modules', '.bin'))) {
-    return 'it contains node_modules/.bin, whose commands would shadow the real ones'
-  }
-  const copy = provided.find((peer) => existsSync(join(directory, 'node_modules', peer)))
-  if (copy !== undefined) return `it contains its own ${copy}, which the host provides`
-  const config = (mortise as { config?: unknown } | null | undefined)?.config
-  if (typeof config !== 'string' || leadsOut(config)) return undefined
-  const settings = await readDescription(directory, config)
-  return typeof settings === 'string' ? settings : undefined
+  target: string,
+): Promise<Record<string, unknown> & { readonly name: string }> {
+  const json = await readDescription(directory, 'package.json')
+  if (typeof json === 'string') throw unsafePackage({ target, reason: json })
+  const { name } = json
+  if (isPackageName(name)) return { ...json, name }
+  throw unsafePackage({ target, reason: `${JSON.stringify(name)} is not the name of an npm package` })
 }
 
 /** A JSON object of the package, or the reason to reject it. Other code reports a missing file. */
@@ -81,6 +74,26 @@ async function readDescription(directory: string, file: string): Promise<Record<
   if (key === '__proto__') return `its ${file} has the key "__proto__"`
   if (key !== undefined) return `its ${file} has the key ${JSON.stringify(key)} twice in one object`
   return value as Record<string, unknown>
+}
+
+/**
+ * A key that an object of a JSON text has twice, because readers differ in the one they use; or
+ * `__proto__`, which some readers treat specially. `text` must be valid JSON.
+ * @throws {RangeError} for thousands of levels
+ */
+function duplicateKey(text: string): string | undefined {
+  const objects: Set<string>[] = []
+  let found: string | undefined
+  visit(text, {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectProperty(key) {
+      const keys = objects.at(-1)
+      if (key === '__proto__' || keys?.has(key)) found ??= key
+      keys?.add(key)
+    },
+    onObjectEnd: () => void objects.pop(),
+  })
+  return found
 }
 
 function isPackageName(name: unknown): name is string {

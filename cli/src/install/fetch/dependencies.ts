@@ -127,15 +127,13 @@ async function merge(source: string, target: string): Promise<void> {
   }
 }
 
-function dependencyFailure(error: Error & { code?: string }, what: string): Failure {
+function dependencyFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
-  const code = error.code ?? ''
-  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') {
-    return refusedDependency({ target: what, reason: error.message, cause: error })
-  }
-  if (code === 'EINTEGRITY') {
-    return alteredDependency({ target: what, reason: error.message, cause: error })
-  }
-  if (code === 'ENOTCACHED') return dependenciesOffline({ target: what, cause: error })
-  return dependenciesUnreachable({ target: what, reason: error.message, cause: error })
+  const { message: reason, code = '' } = error
+  const about = { target, reason, cause: error }
+  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') return refusedDependency(about)
+  if (code === 'EINTEGRITY') return alteredDependency(about)
+  return code === 'ENOTCACHED'
+    ? dependenciesOffline({ target, cause: error })
+    : dependenciesUnreachable(about)
 }

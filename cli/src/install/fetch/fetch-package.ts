@@ -47,62 +47,48 @@ export async function fetchPackage(
   options: NpmOptions,
   expected?: string,
 ): Promise<FetchedPackage> {
-  const fetched = await fetchFrom[source.kind](source, options, expected)
-  if (expected !== undefined && fetched.integrity !== expected) {
-    throw otherBytesThanLocked({
-      from: fetched.from,
-      target: source.target,
-      found: fetched.integrity,
-      expected,
-      hint: source.isOwn ? 'folder' : 'package',
-    })
-  }
-  return fetched
+  const fetched = await fetchFrom(source, options, expected)
+  const { from, integrity: found } = fetched
+  if (expected === undefined || found === expected) return fetched
+  const hint = source.isOwn ? 'folder' : 'package'
+  throw otherBytesThanLocked({ from, target: source.target, found, expected, hint })
 }
 
-type Fetch = (source: Source, options: NpmOptions, expected?: string) => Promise<FetchedPackage>
-
-const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
-  async tarball({ target, integrity: expected }) {
-    const { size } = await stat(target)
-    if (size > largestTarball) throw tooLarge(target)
-    const data = await readFile(target)
-    const integrity = integrityOf(data)
-    if (expected !== undefined && integrity !== expected) {
-      throw alteredInCommand({ target, found: integrity, expected })
+async function fetchFrom(source: Source, options: NpmOptions, expected?: string): Promise<FetchedPackage> {
+  if (source.kind === 'folder') return await pack(source.target, options)
+  const shipped = source.kind === 'tarball' ? source : shippedInstead(source, options, expected)
+  if (shipped) return await readTarball(shipped)
+  const { target, range, package: wanted } = source
+  return await asking(target, async () => {
+    if (options.offline === true && expected !== undefined && semver.valid(range)) {
+      return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
     }
-    return { data, integrity, from: target }
-  },
-
-  async folder({ target }, options) {
-    // On its own, pacote would load the tree with the folder's npm extension, which is code of the
-    // package.
-    const Arborist = await loadArborist()
-    const pacote = await loadPacote()
-    const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
-    const data = await pacote.tarball.stream(`file:${target}`, collect(target), { ...options, tree } as never)
-    return { data, integrity: integrityOf(data), from: target }
-  },
-
-  async registry(source, options, expected) {
-    const { target, range, package: wanted } = source
-    const shipped = shippedInstead(source, options, expected)
-    if (shipped) return await fetchFrom.tarball(shipped, options)
-    try {
-      if (options.offline === true && expected !== undefined && semver.valid(range)) {
-        return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
-      }
-      const { manifest, signed } = await publishedManifest(target, options)
-      const { name, version } = manifest
-      if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
-        throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
-      }
-      const deprecated = (manifest as { deprecated?: string }).deprecated
-      return { ...(await download(manifest, options, expected)), signed, deprecated }
-    } catch (error) {
-      throw registryFailure(error as Error & { code?: string }, target)
+    const { manifest, signed } = await publishedManifest(target, options)
+    const { name, version } = manifest
+    if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
+      throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
     }
-  },
+    const { deprecated } = manifest as { deprecated?: string }
+    return { ...(await download(manifest, options, expected)), signed, deprecated }
+  })
+}
+
+async function readTarball({ target, integrity: expected }: Source): Promise<FetchedPackage> {
+  const { size } = await stat(target)
+  if (size > largestTarball) throw tooLarge(target)
+  const data = await readFile(target)
+  const integrity = integrityOf(data)
+  if (expected === undefined || integrity === expected) return { data, integrity, from: target }
+  throw alteredInCommand({ target, found: integrity, expected })
+}
+
+async function pack(target: string, options: NpmOptions): Promise<FetchedPackage> {
+  // On its own, pacote would load the tree with the folder's npm extension, which is code of the
+  // package.
+  const [Arborist, pacote] = await Promise.all([loadArborist(), loadPacote()])
+  const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
+  const data = await pacote.tarball.stream(`file:${target}`, collect(target), { ...options, tree } as never)
+  return { data, integrity: integrityOf(data), from: target }
 }
 
 /** What travels with the command needs no network: the expected bytes, and offline a version in range. */
@@ -127,14 +113,12 @@ export async function fetchVersion(
   expected: string | undefined,
   what: string,
 ): Promise<FetchedPackage> {
-  try {
+  return await asking(what, async () => {
     if (options.offline === true && expected !== undefined) return await fromCache(spec, options, expected)
     const integrity = expected === undefined ? {} : { integrity: expected }
     const pacote = await loadPacote()
     return await download(await pacote.manifest(spec, { ...options, ...integrity }), options, expected)
-  } catch (error) {
-    throw registryFailure(error as Error & { code?: string }, what)
-  }
+  })
 }
 
 async function download(
@@ -143,16 +127,12 @@ async function download(
   expected: string | undefined,
 ): Promise<FetchedPackage> {
   const spec = `${name}@${version}`
-  const integrity = ssri
-    .parse(expected ?? published ?? '')
-    ?.sha512?.map(String)
-    .join(' ')
+  const hashes = ssri.parse(expected ?? published ?? '')?.sha512
+  const integrity = hashes?.map(String).join(' ')
   if (!integrity) throw noIntegrity({ target: spec })
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
-    throw unsafeAnswer({
-      target: spec,
-      reason: `its registry redirects to ${resolved}, which is not a web address`,
-    })
+    const reason = `its registry redirects to ${resolved}, which is not a web address`
+    throw unsafeAnswer({ target: spec, reason })
   }
   const fetched = await fromCache(spec, options, integrity).catch((error) => {
     if (error.code !== 'ENOTCACHED') throw error
@@ -163,12 +143,8 @@ async function download(
 
 /** Reads a package from npm's cache by its integrity, without a request. */
 async function fromCache(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
-  const cached = {
-    ...options,
-    integrity,
-    offline: true,
-    resolved: new URL(`${spec}.tgz`, options.registry).href,
-  }
+  const resolved = new URL(`${spec}.tgz`, options.registry).href
+  const cached = { ...options, integrity, offline: true, resolved }
   const pacote = await loadPacote()
   const data = await pacote.tarball.stream(spec, collect(spec), cached)
   return { data, integrity: integrityOf(data), from: spec }
@@ -181,14 +157,11 @@ const longestDownload = 5
 async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
   const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
   const stop = new AbortController()
-  const uncached = { cache: undefined, preferOnline: true, signal: AbortSignal.any([late, stop.signal]) }
+  const signal = AbortSignal.any([late, stop.signal])
+  const uncached = { ...options, cache: undefined, preferOnline: true, signal, integrity }
   try {
     const [pacote, cacache] = await Promise.all([loadPacote(), loadCacache()])
-    const data = await pacote.tarball.stream(spec, collect(spec, late), {
-      ...options,
-      ...uncached,
-      integrity,
-    })
+    const data = await pacote.tarball.stream(spec, collect(spec, late), uncached)
     // For --offline. If the cache cannot be written, it stays empty.
     await cacache.put(options.cache as string, `mortise:${spec}`, data, { integrity }).catch(() => undefined)
     return { data, integrity: integrityOf(data), from: spec }
@@ -218,28 +191,37 @@ function collect(what: string, late?: AbortSignal): (stream: NodeJS.ReadableStre
   }
 }
 
-function integrityOf(data: Buffer): string {
-  return ssri.fromData(data, { algorithms: ['sha512'] }).toString()
+/** SHA-512 (SRI). */
+export const integrityOf = (data: Buffer) => ssri.fromData(data, { algorithms: ['sha512'] }).toString()
+
+const tooLarge = (target: string) => packageTooLarge({ target, most: largestTarball / 1024 / 1024 })
+
+/** Names what was asked for in the failures of a registry. */
+export async function asking<Result>(target: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw registryFailure(error as Error, target)
+  }
 }
 
-function tooLarge(what: string): Failure {
-  return packageTooLarge({ target: what, most: largestTarball / 1024 / 1024 })
-}
-
-export function registryFailure(error: Error & { code?: string }, target: string): Failure {
+function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
-  if (error.code === 'EINTEGRITY') {
-    return alteredPackage({ target, reason: error.message, cause: error })
+  const about = { target, reason: error.message, cause: error }
+  if (isSignatureError(error)) return wrongSignature(about)
+  switch (error.code) {
+    case 'EINTEGRITY':
+      return alteredPackage(about)
+    case 'E401':
+    case 'E403':
+      return unauthorized(about)
+    case 'ENOTCACHED':
+      return offline({ target, cause: error })
+    case 'E404':
+    case 'ETARGET':
+    case 'ENOVERSIONS':
+      return noSuchVersion({ target, cause: error })
+    default:
+      return unreachable(about)
   }
-  if (isSignatureError(error)) {
-    return wrongSignature({ target, reason: error.message, cause: error })
-  }
-  if (error.code === 'E401' || error.code === 'E403') {
-    return unauthorized({ target, reason: error.message, cause: error })
-  }
-  if (error.code === 'ENOTCACHED') return offline({ target, cause: error })
-  if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
-    return noSuchVersion({ target, cause: error })
-  }
-  return unreachable({ target, reason: error.message, cause: error })
 }

@@ -1,13 +1,13 @@
-import { type LockedPackage, storedModule } from '@mortise/host'
+import { Failure, previousNotFetched, storeIncompleteForDryRun } from '../../failures/index.ts'
+import { KEPT } from '../../store/installed-packages.ts'
 import { checkLockedBytes } from '../../store/same-bytes.ts'
-import { holds } from '../../store/staging.ts'
+import { isStored } from '../../store/staging.ts'
 import type { Resolved } from '../resolve/resolve.ts'
 import type { Source } from '../resolve/source.ts'
 import type { Candidate } from './candidate.ts'
 import { fetchPackage } from './fetch-package.ts'
-import { fetchPrevious } from './fetch-previous.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
-import { missingInStore, type Restorable, stageLocked } from './restore-store.ts'
+import { missingInStore, type Restorable, restorePackages, stageLocked } from './restore-store.ts'
 import { stageAll } from './stage-all.ts'
 import type { HostCandidate } from './stage-host.ts'
 
@@ -51,13 +51,27 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
     if (fromOutside) throw failures[0]
     return { ...resolved, ...nothingFetched, missing, restored, failures }
   }
-  const newHost = await unlessPinned(resolved, npm)
-  return {
-    ...resolved,
-    ...(await stageAll(sources, newHost, options, terminal)),
-    missing,
-    restored,
-    failures,
+  const fresh = await stageAll(sources, await unlessPinned(resolved, npm), options, terminal)
+  return { ...resolved, ...fresh, missing, restored, failures }
+}
+
+/**
+ * Fetches packages of an old generation that are no longer in the store. They were installed here
+ * before, so they go straight back into the store.
+ */
+async function fetchPrevious(
+  { input: { directory, dryRun }, target, back }: Resolved,
+  missing: readonly string[],
+): Promise<void> {
+  if (missing.length === 0) return
+  const to = back?.generation ?? target.generation
+  if (dryRun) throw storeIncompleteForDryRun({ generation: to, missing: missing.join(', ') })
+  try {
+    const npm = await npmOptions(directory)
+    await restorePackages(directory, await stageLocked(directory, target, missing, { directory, npm }))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw previousNotFetched(error, to, KEPT)
   }
 }
 
@@ -71,6 +85,3 @@ async function unlessPinned(
   const isPinned = integrity === host.integrity && (await isStored(input.directory, host))
   return isPinned ? undefined : hostSource
 }
-
-const isStored = (directory: string, locked: LockedPackage) =>
-  holds(storedModule(directory, locked), locked.tree)

@@ -21,8 +21,8 @@ interface Packed {
   readonly integrity: string
 }
 
-/** The registries of this process: address to directory. */
-const served = new Map<string, string>()
+/** The registries of this process by address, each with its packages once one was asked for. */
+const served = new Map<string, { readonly directory: string; packages?: Promise<Packed[]> }>()
 
 /**
  * Serves directories of tarballs (`npm pack`) to npm's library as registries, over the loopback
@@ -31,47 +31,38 @@ const served = new Map<string, string>()
  * @returns the address of each directory
  */
 export async function serveDirectories(directories: readonly string[]): Promise<string[]> {
-  const indexes = new Map<string, Promise<Packed[]>>()
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: Error) => response.writeHead(500).end(error.message))
+    answer(request, response, base).catch((error: Error) => response.writeHead(500).end(error.message))
   })
   server.unref().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const addresses = directories.map((directory, index) => {
-    served.set(`${base}/${index}/`, directory)
+  return directories.map((directory, index) => {
+    served.set(`${base}/${index}/`, { directory })
     return `${base}/${index}/`
   })
+}
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, index, ...rest] = (request.url ?? '').split('/')
-    const address = `${base}/${index}/`
-    const directory = served.get(address)
-    const path = decodeURIComponent(rest.join('/'))
-    response.setHeader('connection', 'close')
-    if (directory === undefined) return void response.writeHead(404).end()
-    const packages = await (indexes.get(directory) ?? read(directory))
-    const wanted = packages.find(({ file }) => path === `-/${file}`)
-    if (wanted) return void response.end(await readFile(join(directory, wanted.file)))
-    const versions = packages.filter(({ json }) => json.name === path)
-    if (versions.length === 0)
-      return void response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(packument(path, versions, address)))
-  }
-
-  function read(directory: string): Promise<Packed[]> {
-    const index = readPackages(directory)
-    indexes.set(directory, index)
-    return index
-  }
-
-  return addresses
+async function answer(request: IncomingMessage, response: ServerResponse, base: string): Promise<void> {
+  const [, index, ...rest] = (request.url ?? '').split('/')
+  const address = `${base}/${index}/`
+  const registry = served.get(address)
+  const path = decodeURIComponent(rest.join('/'))
+  response.setHeader('connection', 'close')
+  if (registry === undefined) return void response.writeHead(404).end()
+  registry.packages ??= readPackages(registry.directory)
+  const packages = await registry.packages
+  const wanted = packages.find(({ file }) => path === `-/${file}`)
+  if (wanted) return void response.end(await readFile(join(registry.directory, wanted.file)))
+  const versions = packages.filter(({ json }) => json.name === path)
+  response.setHeader('content-type', 'application/json')
+  if (versions.length === 0) return void response.writeHead(404).end('{}')
+  response.end(JSON.stringify(packument(path, versions, address)))
 }
 
 /** For people: the source of the bytes behind an address. */
 export function originOf(address: string): string {
-  for (const [base, directory] of served) {
+  for (const [base, { directory }] of served) {
     if (address.startsWith(`${base}-/`))
       return join(directory, decodeURIComponent(address.slice(base.length + 2)))
   }
@@ -112,15 +103,13 @@ export function readDescription(data: Buffer): Description | undefined {
     failed = true
   })
   parser.on('entry', (entry) => {
+    const isWanted = /^[^/]+\/package\.json$/.test(entry.path) && entry.size <= 1024 * 1024
+    if (!isWanted || text !== undefined) return void entry.resume()
     const chunks: Buffer[] = []
-    const wanted =
-      text === undefined && /^[^/]+\/package\.json$/.test(entry.path) && entry.size <= 1024 * 1024
-    if (wanted) {
-      entry.on('data', (chunk: Buffer) => chunks.push(chunk))
-      entry.on('end', () => {
-        text = Buffer.concat(chunks).toString('utf8')
-      })
-    } else entry.resume()
+    entry.on('data', (chunk: Buffer) => chunks.push(chunk))
+    entry.on('end', () => {
+      text = Buffer.concat(chunks).toString('utf8')
+    })
   })
   for (let at = 0; at < data.length && text === undefined && !failed; at += 65_536) {
     parser.write(data.subarray(at, at + 65_536))

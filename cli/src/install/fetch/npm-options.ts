@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { readOptionalText } from '@mortise/host'
 import { noRegistryFolder } from '../../failures/index.ts'
 import { npmCacheOf } from '../../store/staging.ts'
 import { serveDirectories } from './local-registry.ts'
@@ -52,7 +53,8 @@ export async function npmOptions(
   const userFile = environment.npm_config_userconfig ?? join(homedir(), '.npmrc')
   const settings = new Map<string, string>()
   for (const file of [userFile, join(directory, '.npmrc')]) {
-    for (const [key, value] of parse(await readOptional(file), environment)) settings.set(key, value)
+    for (const [key, value] of parse((await readOptionalText(file)) ?? '', environment))
+      settings.set(key, value)
   }
   for (const [name, value] of Object.entries(environment)) {
     const key = /^npm_config_(.+)$/i.exec(name)?.[1]
@@ -124,13 +126,4 @@ function parse(text: string, environment: Readonly<Record<string, string | undef
     const filled = value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => environment[name] ?? whole)
     return [[match[1] as string, filled]]
   })
-}
-
-async function readOptional(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
-import { differenceOf, type LockedPackage, type LockFile, lockedPackages, storedModule } from '@mortise/host'
+import { differenceOf, type LockedPackage, type LockFile, lockedPackages } from '@mortise/host'
 import { lockDiffers, otherTree } from '../../failures/index.ts'
-import { holds, moveToStore } from '../../store/staging.ts'
+import { isStored, moveToStore } from '../../store/staging.ts'
 import { lockedSource } from '../resolve/source.ts'
 import { type Candidate, stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -48,19 +48,13 @@ export async function stageLocked(
         ? { host: await stageHost(source, exactly) }
         : { module: await stage(source, exactly) }
     const candidate = found.host ?? found.module
-    const { version } = candidate.package
-    const difference = differenceOf(locked, { name: locked.package, version })
+    const { package: packageName, version, spec } = locked
+    const difference = differenceOf(locked, { name: packageName, version: candidate.package.version })
     if (difference !== undefined) throw lockDiffers({ difference })
     if (candidate.tree !== locked.tree) {
       throw locked === lock.host
-        ? otherTree({ hint: 'host', name: locked.package, version: locked.version })
-        : otherTree({
-            hint: 'module',
-            name: locked.package,
-            version: locked.version,
-            id: name,
-            spec: locked.spec,
-          })
+        ? otherTree({ hint: 'host', name: packageName, version })
+        : otherTree({ hint: 'module', name: packageName, version, id: name, spec })
     }
     staged.push({ name, locked, ...found })
   }
@@ -68,10 +62,8 @@ export async function stageLocked(
 }
 
 export async function restorePackages(directory: string, staged: readonly Restorable[]): Promise<void> {
-  for (const { locked, module, host } of staged) {
-    const { package: found } = host ?? module
-    await moveToStore(found.directory, storedModule(directory, locked), locked.tree)
-  }
+  for (const { locked, module, host } of staged)
+    await moveToStore(directory, locked, (host ?? module).package.directory)
 }
 
 export async function missingInStore(
@@ -82,8 +74,7 @@ export async function missingInStore(
   const missing: string[] = []
   for (const name of names) {
     const locked = lockedPackages(lock).get(name)
-    if (locked !== undefined && !(await holds(storedModule(directory, locked), locked.tree)))
-      missing.push(name)
+    if (locked !== undefined && !(await isStored(directory, locked))) missing.push(name)
   }
   return missing
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  differenceOf,
   type LockedModule,
   type LockedPackage,
   type LockFile,
@@ -15,11 +16,11 @@ import type { Candidate } from './candidate.ts'
 import { checkContents } from './contents.ts'
 import { checkHostInside, type HostCandidate, readHost } from './stage-host.ts'
 import type { Staged } from './stage-package.ts'
-import { type UnpackLimits, unpack } from './unpack.ts'
+import { unpack } from './unpack.ts'
 
 /** The size limit of a bundle. */
 const largestBundle = 512 * 1024 * 1024
-const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
+const bundleLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
 
 export interface StagedSource {
   readonly modules: readonly Candidate[]
@@ -103,16 +104,8 @@ async function stagedAs(
   const { integrity, spec, signed, dependencies } = locked
   const json = await readPackageJson(place)
   const sealed = await seal(place, what)
-  const isSame =
-    json.name === locked.package && json.version === locked.version && sealed.tree === locked.tree
-  if (!isSame) throw otherFilesInBundle({ file: what })
-  return {
-    source: { ...source, package: json.name, record: () => spec },
-    from: source.target,
-    integrity,
-    signed,
-    json,
-    dependencies,
-    ...sealed,
-  }
+  const isOther = differenceOf(locked, json) !== undefined || sealed.tree !== locked.tree
+  if (isOther) throw otherFilesInBundle({ file: what })
+  const inBundle = { ...source, package: json.name, record: () => spec }
+  return { source: inBundle, from: source.target, integrity, signed, json, dependencies, ...sealed }
 }

@@ -1,3 +1,4 @@
+import type { LockedPackage } from '@mortise/host'
 import semver from 'semver'
 import { otherName, otherVersion } from '../../failures/index.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
@@ -53,6 +54,23 @@ export async function stagePackage<Package>(
     : await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${json.name}@${json.version}`)
   return { source, from, integrity, signed, deprecated, package: found, json, dependencies, ...sealed }
+}
+
+/** Its entry in the lock file. */
+export function lockedAs({
+  source,
+  json,
+  integrity,
+  tree,
+  dependencies,
+  signed,
+}: Staged<unknown>): LockedPackage {
+  const { name, version } = json
+  return {
+    ...{ package: name, version, spec: source.record(version), integrity, tree },
+    ...(dependencies && { dependencies }),
+    ...(signed && { signed }),
+  }
 }
 
 /** A registry finds a package by name and version, and the package must name the same. */

@@ -7,12 +7,7 @@ import { Failure, unsafePackage } from '../../failures/index.ts'
 export const largestTarball = 64 * 1024 * 1024
 
 /** The limits of one package: tarball entries, files and folders on the disk, and their bytes. */
-export const limits: UnpackLimits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 }
-
-export interface UnpackLimits {
-  readonly entries: number
-  readonly unpackedBytes: number
-}
+export const limits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 }
 
 /** Limits that every file system and every tool that reads the store can handle. */
 const longest = { component: 255, path: 1024, depth: 64 } // bytes of UTF-8; folders

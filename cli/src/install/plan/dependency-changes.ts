@@ -1,7 +1,7 @@
 import type { Dependency } from './dependency-list.ts'
 import { sizeOf } from './format-bytes.ts'
 
-interface PlannedDependency extends Dependency {
+export interface PlannedDependency extends Dependency {
   /** Null if the version before has the same. */
   readonly change: 'added' | 'changed' | null
   /** The version that it replaces. */

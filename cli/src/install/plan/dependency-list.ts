@@ -29,16 +29,11 @@ export async function listDependencies(
   directory: string,
   chosen: PinnedDependencies = {},
 ): Promise<Dependency[]> {
-  const files = new Map<string, string[]>()
-  for (const path of await filesIn(directory, 'node_modules')) {
-    const place = locationOf(path)
-    if (place === undefined) continue
-    const own = files.get(place)
-    if (own) own.push(path)
-    else files.set(place, [path])
-  }
+  const files = Map.groupBy(await filesIn(directory, 'node_modules'), locationOf)
   const copies = await Promise.all(
-    [...files].map(([place, paths]) => readDependency(directory, place, paths, chosen)),
+    [...files].flatMap(([place, paths]) =>
+      place === undefined ? [] : [readDependency(directory, place, paths, chosen)],
+    ),
   )
   const byVersion = new Map<string, Dependency>()
   for (const copy of copies) {
@@ -69,21 +64,17 @@ async function readDependency(
   paths: readonly string[],
   chosen: PinnedDependencies,
 ): Promise<Dependency> {
+  const inside = paths.map((path) => path.slice(place.length + 1))
   const sizes = await Promise.all(paths.map(async (path) => (await stat(join(directory, path))).size))
   const json = await readDescription(join(directory, place))
   const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
-  const { integrity = null, deprecated } = (chosen[place] ?? {}) as {
-    integrity?: string
-    deprecated?: unknown
-  }
+  const { integrity = null, ...more } = chosen[place] ?? {}
+  const { deprecated } = more as { deprecated?: unknown }
   return {
     name,
     alias: typeof json.name === 'string' && json.name !== name ? json.name : null,
     version: typeof json.version === 'string' ? json.version : 'without a version',
-    ...about(
-      json,
-      paths.map((path) => path.slice(place.length + 1)),
-    ),
+    ...about(json, inside),
     bytes: sizes.reduce((sum, size) => sum + size, 0),
     deprecated: typeof deprecated === 'string' && deprecated !== '' ? deprecated : null,
     integrity,
@@ -104,11 +95,8 @@ const installScripts = ['preinstall', 'install', 'postinstall']
 
 /** Describes a package without its dependencies. */
 export async function aboutPackage(json: object, directory: string): Promise<About> {
-  const paths = await filesIn(directory)
-  return about(
-    json,
-    paths.filter((path) => locationOf(path) === undefined),
-  )
+  const own = (await filesIn(directory)).filter((path) => locationOf(path) === undefined)
+  return about(json, own)
 }
 
 function about(json: object, paths: readonly string[]): About {

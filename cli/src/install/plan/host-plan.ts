@@ -1,38 +1,29 @@
 import { type LockFile, type ModulePackage, storedModule } from '@mortise/host'
 import semver from 'semver'
+import { hostLeavesModules } from '../../failures/index.ts'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
-import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
+import { checkNotRequired } from './checks/not-required.ts'
+import { dependencyChanges } from './dependency-changes.ts'
 import { listDependencies } from './dependency-list.ts'
 
-/** The effect of another host, from its files and the modules' files. None of its code has run. */
-export interface HostPlan extends PlannedDependencies {
-  /** The version that runs the application now, and the new one. */
-  readonly from: string
-  readonly to: string
-  /** The new one is older. */
-  readonly isOlder: boolean
-  /** Active modules that run on the new host. */
-  readonly inRange: readonly string[]
-  /** Active modules that do not run on it, and what they need: `host ^1.0.0`. */
-  readonly outside: readonly { readonly id: string; readonly version: string; readonly needs: string }[]
-  readonly origin: string
-  readonly files: number
-  readonly bytes: number
-  readonly integrity: string
-}
+export type HostPlan = Awaited<ReturnType<typeof hostPlanOf>>
 
-/** @param active the modules that will serve on it */
+/**
+ * The effect of another host, from its files and the modules' files. None of its code has run.
+ * @param active the modules that will serve on it
+ * @returns `outside`: those that do not run on it, and what they need: `host ^1.0.0`
+ */
 export async function hostPlanOf(
   candidate: HostCandidate,
   lock: LockFile,
   directory: string,
   active: readonly ModulePackage[],
-): Promise<HostPlan> {
+) {
   const inRange: string[] = []
-  const outside: HostPlan['outside'][number][] = []
+  const outside: { id: string; version: string; needs: string }[] = []
   for (const module of active) {
     const { id } = module.manifest
     const needs = missingOf(module, await readPackageJson(module.directory), candidate.package)
@@ -45,16 +36,22 @@ export async function hostPlanOf(
   const { from: origin, files, bytes, integrity } = candidate
   const from = hostPackageOf(lock, directory).version
   const to = candidate.package.version
-  return {
-    from,
-    to,
-    isOlder: semver.lt(to, from),
-    inRange,
-    outside,
-    ...changes,
-    origin,
-    files,
-    bytes,
-    integrity,
+  const isOlder = semver.lt(to, from)
+  return { from, to, isOlder, inRange, outside, ...changes, origin, files, bytes, integrity }
+}
+
+/** @throws {Failure} if that was not requested, or other modules require them */
+export async function modulesToDisable(
+  { to, outside }: HostPlan,
+  lock: LockFile,
+  directory: string,
+  disableIncompatible = false,
+): Promise<string[]> {
+  const ids = outside.map(({ id }) => id)
+  if (ids.length > 0 && !disableIncompatible) {
+    const needs = outside.map((module) => `${module.id} ${module.version} needs ${module.needs}`)
+    throw hostLeavesModules({ version: to, needs: needs.join(', '), ids: ids.join(' ') })
   }
+  await checkNotRequired(directory, lock, ids, 'disabled')
+  return ids
 }

@@ -1,96 +1,79 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { ModulePackage, Table } from '@mortise/host'
+import { join, sep } from 'node:path'
+import {
+  describeTables,
+  type LockFile,
+  MigrationError,
+  type ModulePackage,
+  moduleMigrations,
+  readPackage,
+  storedModule,
+  type Table,
+} from '@mortise/host'
 import semver from 'semver'
+import { wrongMigration } from '../../failures/index.ts'
+import { lockedModule } from '../../store/installed-packages.ts'
+import { isStored } from '../../store/staging.ts'
 import type { Candidate } from '../fetch/candidate.ts'
-import type { Signed } from '../fetch/verify-signature.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
 import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
-import { type Peer, peersOf } from './checks/host-range.ts'
-import { bytesOf, dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
-import { type About, aboutPackage, listDependencies } from './dependency-list.ts'
+import { peersOf } from './checks/host-range.ts'
+import { bytesOf, dependencyChanges } from './dependency-changes.ts'
+import { aboutPackage, listDependencies } from './dependency-list.ts'
 import { LARGE } from './format-bytes.ts'
-import type { PreviousVersion } from './previous-version.ts'
-import { tablesOf } from './tables-of.ts'
 
-/** The effect of installing one module, from its files alone. None of its code has run. */
-export interface Plan extends About, PlannedDependencies {
-  readonly id: string
-  readonly package: string
-  readonly version: string
-  /** The version that it replaces. */
-  readonly replaces: string | null
-  /** The version that it replaces is newer. */
-  readonly isOlder: boolean
-  /** The integrity of the package with the same version that it replaces: a folder that changed. */
-  readonly replacesContent: string | null
-  readonly routes: readonly string[]
-  /** The access to each route (`GET /cart`); null until its code has run. */
-  readonly access: Readonly<Record<string, string>> | null
-  /** The prefix of its tables. */
-  readonly tables: string | null
-  /** Its tables after all its migrations. */
-  readonly schema: readonly Table[]
-  readonly schemaChanges: readonly TableChange[]
-  readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
-  readonly settings: readonly string[]
-  /** The types of the events that it emits. */
-  readonly events: readonly string[]
-  /** The types of the events that it handles or reads; `*` for all. */
-  readonly listensTo: readonly string[]
-  readonly provides: Readonly<Record<string, string>>
-  readonly requires: Readonly<Record<string, string>>
-  readonly optional: Readonly<Record<string, string>>
-  readonly peers: readonly Peer[]
-  /** The hosts that it connects to, by its manifest. */
-  readonly network: readonly string[]
-  /** The registry's deprecation message; null if there is none, or no registry. */
-  readonly deprecated: string | null
-  readonly origin: string
-  /** All its files, unpacked, with its dependencies. */
-  readonly files: number
-  readonly bytes: number
-  /** The bytes without its dependencies. */
-  readonly ownBytes: number
-  /** More bytes than most modules need. */
-  readonly isLarge: boolean
-  /** SHA-512 of its tarball (SRI). */
-  readonly integrity: string
-  /** SHA-512 over every file, including dependencies (SRI). */
-  readonly tree: string
-  /** The registry key whose signature was verified, and whether the provenance was verified. */
-  readonly signed: Signed | null
-  /** What users of the previous version may have relied on. After the probe it includes the API. */
-  readonly breaking: readonly BreakingChange[]
+export type Plan = Awaited<ReturnType<typeof planOf>>
+
+type PreviousVersion = NonNullable<Awaited<ReturnType<typeof previousVersionOf>>>
+
+/**
+ * The installed version of a module, or undefined. Its `package` is undefined if the store lacks it
+ * or it is damaged, which does not block its upgrade.
+ */
+export async function previousVersionOf(id: string, lock: LockFile, directory: string) {
+  const locked = lockedModule(lock, id)
+  if (locked === undefined) return undefined
+  const { version, integrity, enabled } = locked
+  const stored = (await isStored(directory, locked)) ? storedModule(directory, locked) : undefined
+  const found = stored === undefined ? undefined : await readPackage(stored).catch(() => undefined)
+  return { version, integrity, enabled, package: found }
 }
 
-type Planned = Pick<
-  Candidate,
-  'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'
-> &
-  Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
-
-/** @throws {Failure} if its migrations fail on an empty database */
-export async function planOf(candidate: Planned, previous?: PreviousVersion): Promise<Plan> {
-  const { name, version, manifest, settingsSchema, directory } = candidate.package
-  const migrations = await migrationFiles(candidate.package)
-  const schema = await tablesOf(candidate.package, candidate.source?.isOwn)
+/**
+ * The effect of installing one module, from its files alone. None of its code has run.
+ * @throws {Failure} if its migrations fail on an empty database
+ */
+export async function planOf(
+  candidate: Omit<Candidate, 'source'> & Partial<Pick<Candidate, 'source'>>,
+  previous?: PreviousVersion,
+) {
+  const { package: found, json, from: origin, files, bytes, integrity, tree } = candidate
+  const { name, version, manifest, settingsSchema, directory } = found
+  const migrations = await migrationFiles(found)
+  const schema = await tablesOf(found, candidate.source?.isOwn)
   const known = previous?.package
   const schemaChanges = known ? await changesSince(known, migrations, schema) : []
   const now = await listDependencies(directory, candidate.dependencies)
   const before = previous && (known ? await listDependencies(known.directory) : undefined)
+  const breaking = known
+    ? [...manifestChanges(known, found), ...contractions(manifest.id, schemaChanges)]
+    : []
   return {
     id: manifest.id,
     package: name,
     version,
     replaces: previous?.version ?? null,
     isOlder: previous !== undefined && semver.lt(version, previous.version),
+    /** Of the same version with other content, which it replaces: a folder that changed. */
     replacesContent:
-      previous?.version === version && previous.integrity !== candidate.integrity ? previous.integrity : null,
+      previous?.version === version && previous.integrity !== integrity ? previous.integrity : null,
     routes: manifest.routes,
-    access: null,
+    /** The access to each route (`GET /cart`); null until its code has run. */
+    access: null as Readonly<Record<string, string>> | null,
+    /** The prefix of its tables. */
     tables: manifest.tables ?? null,
+    /** Its tables after all its migrations. */
     schema,
     schemaChanges,
     migrations: migrations
@@ -102,22 +85,22 @@ export async function planOf(candidate: Planned, previous?: PreviousVersion): Pr
     provides: manifest.provides ?? {},
     requires: manifest.requires ?? {},
     optional: manifest.optional ?? {},
-    peers: peersOf(candidate.json),
+    peers: peersOf(json),
     network: manifest.network ?? [],
-    ...(await aboutPackage(candidate.json, directory)),
+    ...(await aboutPackage(json, directory)),
     deprecated: candidate.deprecated ?? null,
     ...dependencyChanges(now, previous ? before : []),
-    origin: candidate.from,
-    files: candidate.files,
-    bytes: candidate.bytes,
-    ownBytes: candidate.bytes - bytesOf(now),
-    isLarge: candidate.bytes > LARGE,
-    integrity: candidate.integrity,
-    tree: candidate.tree,
+    origin,
+    files,
+    bytes,
+    /** Without its dependencies. */
+    ownBytes: bytes - bytesOf(now),
+    isLarge: bytes > LARGE,
+    integrity,
+    tree,
     signed: candidate.signed ?? null,
-    breaking: known
-      ? [...manifestChanges(known, candidate.package), ...contractions(manifest.id, schemaChanges)]
-      : [],
+    /** What users of the previous version may have relied on. After the probe it includes the API. */
+    breaking: breaking as readonly BreakingChange[],
   }
 }
 
@@ -136,4 +119,24 @@ async function changesSince(
 async function migrationFiles({ manifest, directory }: ModulePackage): Promise<string[]> {
   if (manifest.migrations === undefined) return []
   return (await readdir(join(directory, manifest.migrations))).sort()
+}
+
+/**
+ * The tables that a module's migrations create, on an empty database in memory. None of the
+ * module's code runs.
+ * @param own whether the module is in a folder of the operator
+ * @throws {Failure} `migration-failed`
+ */
+async function tablesOf(found: ModulePackage, own = false): Promise<readonly Table[]> {
+  const [set] = moduleMigrations([found])
+  if (set === undefined) return []
+  try {
+    return await describeTables(set)
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error
+    // The staging path is gone when the operator reads the message.
+    const reason = error.message.replaceAll(join(found.directory, sep), '')
+    const hint = own ? 'own' : 'others'
+    throw wrongMigration({ id: found.manifest.id, reason, hint, cause: error })
+  }
 }

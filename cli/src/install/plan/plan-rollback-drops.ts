@@ -48,7 +48,11 @@ export async function planUndo(
     await storage.undo(migrations)
     const after = await readColumns(storage)
     const { rows } = await readContents(databaseAddress(await readConfig(directory)))
-    return dropped(before, after).map((drop) => ({ ...drop, rows: Number(rows[drop.table] ?? 0) }))
+    return [...before].flatMap(([table, columns]): Drop[] => {
+      const left = after.get(table)
+      const gone = left ? columns.filter((column) => !left.includes(column)) : [null]
+      return gone.map((column) => ({ table, column, rows: Number(rows[table] ?? 0) }))
+    })
   } catch (error) {
     if (error instanceof MigrationError) throw notUndoable({ reason: error.message, cause: error })
     throw error
@@ -63,23 +67,12 @@ export function dropText({ table, column, rows }: Drop): string {
   return `${what} (${rows} ${rows === 1 ? 'row' : 'rows'})`
 }
 
-type Columns = ReadonlyMap<string, ReadonlySet<string>>
-
 /** The columns of each table, by table name. */
-async function readColumns(storage: Storage): Promise<Columns> {
+async function readColumns(storage: Storage): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = await storage.many<{ table: string; column: string }>(sql`
     SELECT entry.name AS "table", info.name AS "column"
     FROM sqlite_schema AS entry, pragma_table_xinfo(entry.name) AS info
     WHERE entry.type = 'table' AND entry.name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY 1, info.cid`)
-  const tables = new Map<string, Set<string>>()
-  for (const { table, column } of found) tables.set(table, (tables.get(table) ?? new Set()).add(column))
-  return tables
-}
-
-function dropped(before: Columns, after: Columns): Omit<Drop, 'rows'>[] {
-  return [...before].flatMap(([table, columns]): Omit<Drop, 'rows'>[] => {
-    const left = after.get(table)
-    if (left === undefined) return [{ table, column: null }]
-    return [...columns].filter((column) => !left.has(column)).map((column) => ({ table, column }))
-  })
+  const tables = Map.groupBy(found, ({ table }) => table)
+  return new Map([...tables].map(([table, rows]) => [table, rows.map(({ column }) => column)]))
 }

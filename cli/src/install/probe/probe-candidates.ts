@@ -8,7 +8,7 @@ import {
   type ProbeReport,
   probe,
 } from '@mortise/host'
-import { breaksPrevious, type Failure, probeFailed } from '../../failures/index.ts'
+import { breaksPrevious, probeFailed } from '../../failures/index.ts'
 
 export interface ProbedChange {
   /** The modules that serve after the change. */
@@ -41,7 +41,7 @@ export async function probeCandidates(
   const tried = { config, schema: await callApplication(config.directory, 'schema') }
   let others = installed
   for (;;) {
-    const found = await probeAll(tried, [...others, ...fresh], { ask: fresh })
+    const found = await probeAll(tried, [...others, ...fresh], fresh)
     if (!(found instanceof ModuleError)) {
       return { next: found, previous: await probeFormer(tried, others, replaced, fresh, own) }
     }
@@ -50,12 +50,15 @@ export async function probeCandidates(
     if (culprit) {
       // The staging path is gone when the operator reads the message.
       const reason = message.replaceAll(join(culprit.directory, sep), '')
-      throw refused(`The module ${module} is refused: ${reason}.`, found, own.has(module))
+      const problem = `The module ${module} is refused: ${reason}.`
+      throw probeFailed({ problem, hint: own.has(module) ? 'own' : 'others', cause: found })
     }
     const alone = await probeAll(tried, others)
     const rest = without(others, module)
-    if (!(alone instanceof ModuleError) || alone.module !== module || rest.length === others.length)
-      throw refused(`The module ${module} would fail with this change: ${message}.`, found)
+    if (!(alone instanceof ModuleError) || alone.module !== module || rest.length === others.length) {
+      const problem = `The module ${module} would fail with this change: ${message}.`
+      throw probeFailed({ problem, hint: 'others', cause: found })
+    }
     others = rest
   }
 }
@@ -70,10 +73,15 @@ async function probeFormer(
 ): Promise<ProbeReport | undefined> {
   let [others, previous] = [installed, replaced]
   while (previous.length > 0) {
-    const found = await probeAll(tried, [...others, ...previous], { ask: previous, upgrades: fresh })
+    const found = await probeAll(tried, [...others, ...previous], previous, fresh)
     if (!(found instanceof ModuleError)) {
-      if (found.unfit) throw previousFails(found.unfit, previous, fresh, own)
-      return found
+      if (found.unfit === undefined) return found
+      const { module, message: reason } = found.unfit
+      const versionIn = (packages: readonly ModulePackage[]) =>
+        packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
+      const versions = { next: versionIn(fresh), previous: versionIn(previous) }
+      const hint = own.has(module) ? 'own' : 'others'
+      throw breaksPrevious({ module, ...versions, reason, hint, cause: found.unfit })
     }
     const [length, { module }] = [others.length + previous.length, found]
     others = without(others, module)
@@ -89,38 +97,15 @@ const without = (packages: readonly ModulePackage[], id: string) =>
 async function probeAll(
   { config, schema }: Tried,
   packages: readonly ModulePackage[],
-  {
-    ask = [],
-    upgrades = [],
-  }: { readonly ask?: readonly ModulePackage[]; readonly upgrades?: readonly ModulePackage[] } = {},
+  asked: readonly ModulePackage[] = [],
+  upgraded: readonly ModulePackage[] = [],
 ) {
   const probed = ({ manifest, directory }: ModulePackage) => ({ id: manifest.id, directory })
+  const [ask, upgrades] = [asked.map(({ manifest }) => manifest.id), upgraded.map(probed)]
   try {
-    return await probe(config, packages.map(probed), {
-      schema,
-      ask: ask.map(({ manifest }) => manifest.id),
-      upgrades: upgrades.map(probed),
-    })
+    return await probe(config, packages.map(probed), { schema, ask, upgrades })
   } catch (error) {
     if (error instanceof ModuleError) return error
     throw error
   }
-}
-
-function previousFails(
-  unfit: ModuleError,
-  previous: readonly ModulePackage[],
-  fresh: readonly ModulePackage[],
-  own: ReadonlySet<string>,
-): Failure {
-  const { module, message } = unfit
-  const versionIn = (packages: readonly ModulePackage[]) =>
-    packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
-  const [old, next] = [versionIn(previous), versionIn(fresh)]
-  const hint = own.has(module) ? 'own' : 'others'
-  return breaksPrevious({ module, next, previous: old, reason: message, hint, cause: unfit })
-}
-
-function refused(message: string, cause: Error, own = false): Failure {
-  return probeFailed({ problem: message, hint: own ? 'own' : 'others', cause })
 }

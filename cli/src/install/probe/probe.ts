@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ModulePackage, readConfig } from '@mortise/host'
 import { requireHost } from '../../store/host-package.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { confirmBreaking } from '../consent/confirm-breaking.ts'
+import { confirmBreaking } from '../consent/consent.ts'
 import { apiChanges } from '../plan/breaking/api-changes.ts'
-import { refuseBreaking } from '../plan/breaking/refuse-breaking.ts'
+import { refuseBreaking } from '../plan/breaking/breaking-change.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
 import { probedText } from '../plan/print-plan.ts'
@@ -17,7 +17,7 @@ export type Probed = Planned
 /** @throws {Failure} if that fails, or breaks something */
 export async function probe(planned: Planned): Promise<Probed> {
   const { input, previous, target, arriving, arrivingHost, restored, others, replaced } = planned
-  const { directory, terminal, dryRun, yes = false } = input
+  const { directory, terminal } = input
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   const isNewHost = !isDeepStrictEqual(target.host, previous.host)
   const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
@@ -34,7 +34,7 @@ export async function probe(planned: Planned): Promise<Probed> {
     plans = plans.map((plan) => completePlan(plan, replaced, probed, terminal))
   }
   if (input.failOnBreaking) refuseBreaking(plans)
-  if (!dryRun) await confirmBreaking(plans, terminal, yes)
+  if (!input.dryRun) await confirmBreaking(plans, input)
   return { ...planned, plans }
 }
 

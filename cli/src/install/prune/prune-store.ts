@@ -19,19 +19,15 @@ export async function unreachable(directory: string, lock: LockFile): Promise<st
   const last = known.filter(({ generation }) => generation > newest - KEPT)
   if (last.length < Math.min(KEPT, newest + 1)) return []
   const locks = [lock, ...last.map((generation) => generation.lock)]
-  const kept = new Set(
-    locks.flatMap((kept) =>
-      [...lockedPackages(kept).values()].map((locked) => storedModule(directory, locked)),
-    ),
-  )
+  const packages = locks.flatMap((lock) => [...lockedPackages(lock).values()])
+  const kept = new Set(packages.map((locked) => storedModule(directory, locked)))
   const store = storeDirectory(directory)
   const names = await readdir(store).catch(() => [])
   const folders = names.filter((name) => !name.startsWith('.')).map((name) => join(store, name))
   const snapshots = await readSnapshots(directory)
+  const generations = new Set(last.map(({ generation }) => generation))
   return [
     ...folders.filter((folder) => !kept.has(folder)),
-    ...snapshots.flatMap(({ generation, file }) =>
-      last.some((past) => past.generation === generation) ? [] : [file],
-    ),
+    ...snapshots.filter(({ generation }) => !generations.has(generation)).map(({ file }) => file),
   ]
 }

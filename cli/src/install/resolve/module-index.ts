@@ -42,22 +42,22 @@ export function shippedPackage(
 
 /** The workspace folder of a package, if the command runs from a checkout that has it. */
 export function workspaceFolder(packageName: string, checkout = ownCheckout()): string | undefined {
-  if (checkout === undefined) return undefined
-  const { workspaces } = readJson(join(checkout, 'package.json')) as { workspaces: string[] }
-  return workspaces
-    .map((workspace) => join(checkout, workspace))
-    .find((folder) => (readJson(join(folder, 'package.json')) as { name?: string }).name === packageName)
+  return workspacesOf(checkout).find(
+    (folder) => (readJson(join(folder, 'package.json')) as { name?: string }).name === packageName,
+  )
 }
 
 /** The folder above this package, if it lists this package as a workspace. */
 function ownCheckout(): string | undefined {
   const above = dirname(ownFolder)
-  const file = join(above, 'package.json')
-  if (!existsSync(file)) return undefined
+  return workspacesOf(above).includes(ownFolder) ? above : undefined
+}
+
+function workspacesOf(checkout: string | undefined): string[] {
+  const file = checkout && join(checkout, 'package.json')
+  if (!file || !existsSync(file)) return []
   const { workspaces } = readJson(file) as { workspaces?: unknown }
-  const isOwn =
-    Array.isArray(workspaces) && workspaces.some((workspace) => join(above, workspace) === ownFolder)
-  return isOwn ? above : undefined
+  return Array.isArray(workspaces) ? workspaces.map((workspace) => join(checkout, workspace)) : []
 }
 
 function readJson(file: string): unknown {

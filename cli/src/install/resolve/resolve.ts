@@ -1,6 +1,7 @@
 import {
   emptyLockFile,
   type Generation,
+  type Generations,
   type LockedModule,
   type LockFile,
   lockedPackages,
@@ -15,10 +16,10 @@ import {
   isSame,
 } from '../../changes/current-generation.ts'
 import { reportUnreadable } from '../../changes/report-unreadable.ts'
+import { frozen, generationUnreadable, noPreviousGeneration, noSuchGeneration } from '../../failures/index.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
+import { asFailure } from '../../terminal/explain.ts'
 import type { Input } from '../input.ts'
-import { checkFrozen } from './frozen.ts'
-import { previousGeneration } from './previous-generation.ts'
 import { hostSource, resolveSpec, type Source } from './source.ts'
 import { upgradeSource } from './upgrade-source.ts'
 
@@ -65,8 +66,10 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
     case 'install': {
       const { aliases } = await readConfig(directory)
       const lookup = { directory, cwd: process.cwd(), lock, aliases }
-      if (input.frozen) checkFrozen(input.specs, lookup)
       const found = input.specs.map((spec) => resolveSpec(spec, lookup))
+      const other = input.specs.find((_, index) => !('installed' in (found[index] as Source)))
+      if (input.frozen && other !== undefined)
+        throw frozen({ reason: `modules.lock.json does not name "${other}"` })
       const sources = found.filter((one): one is Source => !('installed' in one))
       const all = [...lockedPackages(lock).keys()]
       if (sources.length === 0 && isExternalChange(lock, present)) {
@@ -120,4 +123,23 @@ async function resolveBack(input: Input & { kind: 'rollback' }, staging: string)
     ...{ sources: [], pinned: isThere ? [] : [...lockedPackages(back.lock).keys()] },
     ...{ changed: [], unchanged: [], absent: [] },
   }
+}
+
+/** Without a number: the last generation with other modules that served. */
+function previousGeneration(
+  { known, unreadable }: Generations,
+  lock: LockFile,
+  number: number | undefined,
+): Generation {
+  const failed = known.map(({ takesBack }) => takesBack)
+  const found =
+    number === undefined
+      ? known.findLast((past) => !failed.includes(past.generation) && !isSame(past.lock, lock))
+      : known.find((past) => past.generation === number)
+  if (found) return found
+  const broken = unreadable.find(({ generation }) => generation === number)
+  if (broken) {
+    throw generationUnreadable({ generation: broken.generation, reason: asFailure(broken.error).message })
+  }
+  throw number === undefined ? noPreviousGeneration() : noSuchGeneration({ generation: number })
 }

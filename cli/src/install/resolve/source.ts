@@ -57,9 +57,9 @@ export interface Lookup {
  */
 export function resolveSpec(text: string, lookup: Lookup): Source | { installed: string } {
   const spec = parse(text, lookup.cwd)
-  if (spec.local) return localSource(spec.local.kind, spec.local.path, lookup.directory)
+  if ('path' in spec) return localSource(spec, lookup.directory)
   const { name, range, consent } = spec
-  if (consent) return registrySource(name, range, false)
+  if (consent) return registrySource(name, range)
   const bare = !name.startsWith('@')
   const id = installedId(lookup.lock, name)
   const locked = id === undefined ? undefined : lookup.lock.modules[id]
@@ -69,22 +69,20 @@ export function resolveSpec(text: string, lookup: Lookup): Source | { installed:
     if (isSame && (range === undefined || semver.satisfies(locked.version, range))) return { installed: id }
   }
   if (bare && Object.hasOwn(lookup.aliases, name)) return aliasSource(name, range, lookup)
-  const indexed = indexedPackage(name)
-  if (indexed !== undefined) return bare ? indexSource(indexed, range) : ownSource(indexed, range)
-  if (!bare) return registrySource(name, range, false)
-  if (locked) return registrySource(locked.package, range, false)
+  const source = namedSource(spec)
+  if (source) return source
+  if (locked) return registrySource(locked.package, range)
   throw unknownName(name, lookup)
 }
 
 /** The source of an installed package, for fetching exactly the same again. */
 export function lockedSource(locked: LockedPackage, directory: string): Source {
   const spec = parse(locked.spec, directory)
-  if (spec.local)
-    return { ...localSource(spec.local.kind, spec.local.path, directory), record: () => locked.spec }
-  const indexed = indexedPackage(locked.package)
-  const source = indexed
-    ? ownSource(indexed, locked.version)
-    : registrySource(locked.package, locked.version, false)
+  const isIndexed = indexedPackage(locked.package) === locked.package
+  const source =
+    'path' in spec
+      ? localSource(spec, directory)
+      : (isIndexed ? ownSource : registrySource)(locked.package, locked.version)
   return { ...source, record: () => locked.spec }
 }
 
@@ -98,43 +96,39 @@ export function hostSource(text: string, directory: string, lock: LockFile): Sou
   return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
 }
 
-interface Parsed {
+interface Local {
+  readonly kind: 'folder' | 'tarball'
+  readonly path: string
+}
+
+interface Named {
   readonly name: string
   readonly range: string | undefined
   /** Whether `npm:` allows an unscoped name from the registry. */
   readonly consent: boolean
-  readonly local?: { kind: 'folder' | 'tarball'; path: string }
 }
 
-function parse(text: string, cwd: string): Parsed {
+function parse(text: string, cwd: string): Local | Named {
   const consent = text.startsWith('npm:')
   const words = consent ? text.slice(4) : text
   let spec: npa.Result
   try {
     spec = npa(words, cwd)
   } catch (error) {
-    throw noSpec(text, (error as Error).message, error)
+    throw invalidSpec({ text, reason: (error as Error).message, cause: error })
   }
   if (!consent && (spec.type === 'file' || spec.type === 'directory')) {
     const path = resolve(cwd, spec.fetchSpec as string)
-    return { name: '', range: undefined, consent, local: { kind: localKind(path, text), path } }
+    return { kind: localKind(path, text), path }
   }
-  if (!['version', 'range', 'tag'].includes(spec.type)) throw refusedKind(text, cwd)
-  if (!spec.name) throw noSpec(text, 'it names no package')
-  const range = words.length > spec.name.length ? words.slice(spec.name.length + 1) : undefined
-  return { name: spec.name, range: range === '' ? undefined : range, consent }
+  if (!['version', 'range', 'tag'].includes(spec.type)) {
+    throw refusedSource({ text, hint: existsSync(resolve(cwd, text)) ? 'path' : 'package' })
+  }
+  if (!spec.name) throw invalidSpec({ text, reason: 'it names no package' })
+  return { name: spec.name, range: words.slice(spec.name.length + 1) || undefined, consent }
 }
 
-function noSpec(text: string, why: string, cause?: unknown): Failure {
-  return invalidSpec({ text, reason: why, cause })
-}
-
-function refusedKind(text: string, cwd: string): Failure {
-  const isPath = existsSync(resolve(cwd, text))
-  return refusedSource({ text, hint: isPath ? 'path' : 'package' })
-}
-
-function localKind(path: string, text: string): 'folder' | 'tarball' {
+function localKind(path: string, text: string): Local['kind'] {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) throw noSuchPath({ text, path })
   if (found.isFile() && basename(path) === 'package.json') {
@@ -145,23 +139,31 @@ function localKind(path: string, text: string): 'folder' | 'tarball' {
   throw noPackageInFolder({ text, path })
 }
 
-function localSource(kind: 'folder' | 'tarball', path: string, directory: string): Source {
+function localSource({ kind, path }: Local, directory: string): Source {
   const spec = `file:${relative(directory, path).split(sep).join('/')}`
   const local = { kind, target: path, indexed: false, isOwn: kind === 'folder' }
   return { ...local, package: undefined, range: undefined, record: () => spec }
 }
 
-function registrySource(name: string, range: string | undefined, indexed: boolean): Source {
+function registrySource(name: string, range: string | undefined): Source {
   const prefix = name.startsWith('@') ? '' : 'npm:'
   return {
     kind: 'registry',
     target: range === undefined ? name : `${name}@${range}`,
     package: name,
     range: range !== undefined && semver.validRange(range) !== null ? range : undefined,
-    indexed,
+    indexed: false,
     isOwn: false,
     record: (version) => `${prefix}${name}@${range ?? `^${version}`}`,
   }
+}
+
+/** The source that a name alone stands for; undefined for a bare name outside of the index. */
+function namedSource({ name, range, consent }: Named): Source | undefined {
+  const isBare = !name.startsWith('@')
+  const indexed = consent ? undefined : indexedPackage(name)
+  if (indexed !== undefined) return isBare ? indexSource(indexed, range) : ownSource(indexed, range)
+  return isBare && !consent ? undefined : registrySource(name, range)
 }
 
 /** A package of the index by its bare name. @throws {Failure} if the range does not have its version */
@@ -180,25 +182,19 @@ function indexSource(packageName: string, range: string | undefined): Source {
 
 /** A package of the index by its full name: in a checkout its folder, otherwise its registry. */
 function ownSource(packageName: string, range: string | undefined): Source {
-  const source = registrySource(packageName, range, true)
+  const source = { ...registrySource(packageName, range), indexed: true }
   const folder = workspaceFolder(packageName)
   if (folder === undefined) return source
   if (!existsSync(join(folder, 'dist'))) throw notBuilt({ name: packageName, folder })
   return { ...source, kind: 'folder', target: folder }
 }
 
-function aliasSource(name: string, range: string | undefined, lookup: Lookup): Source {
-  const target = lookup.aliases[name] as string
-  const spec = parse(target, lookup.directory)
-  if (spec.local) {
-    return { ...localSource(spec.local.kind, spec.local.path, lookup.directory), range }
-  }
-  const wanted = range ?? spec.range
-  if (spec.consent) return registrySource(spec.name, wanted, false)
-  const isBare = !spec.name.startsWith('@')
-  const indexed = indexedPackage(spec.name)
-  if (indexed !== undefined) return isBare ? indexSource(indexed, wanted) : ownSource(indexed, wanted)
-  if (!isBare) return registrySource(spec.name, wanted, false)
+function aliasSource(name: string, range: string | undefined, { aliases, directory }: Lookup): Source {
+  const target = aliases[name] as string
+  const spec = parse(target, directory)
+  if ('path' in spec) return { ...localSource(spec, directory), range }
+  const source = namedSource({ ...spec, range: range ?? spec.range })
+  if (source) return source
   throw bareAlias({ name, target })
 }
 

@@ -1,21 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type LockedModule, type LockFile, type ModulePackage, storedModule } from '@mortise/host'
-import { idTaken } from '../../failures/index.ts'
+import type { LockedModule, LockedPackage, LockFile, ModulePackage } from '@mortise/host'
+import { idTaken, signatureGone } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
-import { checkSameBytes } from '../../store/same-bytes.ts'
-import { holds, measure } from '../../store/staging.ts'
+import { type Bytes, checkSameBytes } from '../../store/same-bytes.ts'
+import { isStored, measure } from '../../store/staging.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Fetched } from '../fetch/fetch.ts'
-import { type HostCandidate, lockedHost } from '../fetch/stage-host.ts'
-import type { Staged } from '../fetch/stage-package.ts'
+import type { HostCandidate } from '../fetch/stage-host.ts'
+import { lockedAs, type Staged } from '../fetch/stage-package.ts'
 import { checkEntry } from './entry.ts'
-import { checkSignatureKept } from './signature.ts'
 
 /** A module that the change adds, enables or replaces. */
 export interface Arriving
-  extends Pick<Candidate, 'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'>,
-    Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>> {
+  extends Omit<Candidate, 'source' | 'enabled'>,
+    Partial<Pick<Candidate, 'source' | 'enabled'>> {
   readonly id: string
   readonly locked: LockedModule
   /** The fetched package in staging, if it was fetched now. */
@@ -42,20 +41,21 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     const { id } = candidate.package.manifest
     checkSignatureKept(candidate, lockedModule(previous, id))
     if (await isInstalled(candidate, previous, directory)) unchanged.push(id)
-    else fresh.push({ ...candidate, id, locked: entryOf(candidate, previous), candidate })
+    else {
+      const enabled = lockedModule(previous, id)?.enabled ?? candidate.enabled ?? true
+      fresh.push({ ...candidate, id, locked: { ...lockedAs(candidate), enabled }, candidate })
+    }
   }
   if (host) checkSignatureKept(host, previous.host)
   const arrivingHost = host && (await isPinned(host, previous, directory)) ? undefined : host
-  const staged = [
-    ...fresh.flatMap(({ candidate }) => candidate ?? []),
-    ...(arrivingHost ? [arrivingHost] : []),
-  ]
-  await checkSameBytes(directory, staged.map(bytesOf))
+  const bytes: Bytes[] = fresh.map(({ locked, source }) => ({ ...locked, source }))
+  if (arrivingHost) bytes.push({ ...lockedAs(arrivingHost), source: arrivingHost.source })
+  await checkSameBytes(directory, bytes)
 
   const entries = Object.fromEntries(fresh.map(({ id, locked }) => [id, locked]))
   const target: LockFile = {
     ...fetched.target,
-    ...(arrivingHost && { host: lockedHost(arrivingHost) }),
+    ...(arrivingHost && { host: lockedAs(arrivingHost) }),
     modules: { ...fetched.target.modules, ...entries },
   }
   const refetched = new Map(restored.flatMap(({ name, module }) => (module ? [[name, module] as const] : [])))
@@ -88,40 +88,35 @@ async function isInstalled(candidate: Candidate, lock: LockFile, directory: stri
   if (locked.version !== version || locked.integrity !== candidate.integrity) return false
   // The lock file names the registry from now on.
   if (locked.spec.startsWith('file:') && candidate.source.kind === 'registry') return false
-  return await holds(storedModule(directory, locked), locked.tree)
+  return await isStored(directory, locked)
 }
 
 async function isPinned(staged: HostCandidate, { host }: LockFile, directory: string): Promise<boolean> {
   if (host?.integrity !== staged.integrity || host.tree !== staged.tree) return false
-  return await holds(storedModule(directory, host), host.tree)
+  return await isStored(directory, host)
 }
 
-const bytesOf = ({ json, ...staged }: Staged<unknown>) => ({
-  ...staged,
-  package: json.name,
-  version: json.version,
-})
-
-function entryOf(candidate: Candidate, lock: LockFile): LockedModule {
-  const { name, version, manifest } = candidate.package
-  return {
-    package: name,
-    version,
-    spec: candidate.source.record(version),
-    integrity: candidate.integrity,
-    tree: candidate.tree,
-    ...(candidate.dependencies && { dependencies: candidate.dependencies }),
-    ...(candidate.signed && { signed: candidate.signed }),
-    enabled: lockedModule(lock, manifest.id)?.enabled ?? candidate.enabled ?? true,
-  }
-}
-
-async function fromStore(id: string, locked: LockedModule, directory: string) {
-  const { integrity, tree, spec, signed } = locked
+/** An installed module, described like a staged one. */
+export async function fromStore(id: string, locked: LockedModule, directory: string) {
+  const { integrity, tree, spec, signed, dependencies } = locked
   const found = await readInstalled(id, locked, directory)
   const json = await readPackageJson(found.directory)
-  return {
-    ...{ package: found, json, from: spec, integrity, tree, signed },
-    ...(await measure(found.directory)),
-  }
+  const size = await measure(found.directory)
+  return { package: found, json, from: spec, integrity, tree, signed, dependencies, ...size }
+}
+
+/**
+ * Rejects an unsigned or unattested registry package if the installed version had a signature or
+ * attested provenance: another person may have published it.
+ * @throws {Failure} `signature`
+ */
+function checkSignatureKept(
+  { json: fresh, source, signed }: Staged<unknown>,
+  locked: LockedPackage | undefined,
+): void {
+  if (locked?.signed === undefined || locked.package !== fresh.name || source.kind !== 'registry') return
+  const isUnattested = locked.signed.provenance && !signed?.provenance
+  const lost = signed === undefined ? 'signature' : isUnattested ? 'provenance' : undefined
+  if (lost === undefined) return
+  throw signatureGone({ target: `${fresh.name}@${fresh.version}`, lost, installed: locked.version })
 }

@@ -3,6 +3,7 @@ import type { JsonSchema } from '@mortise/host'
 import {
   alternatives,
   inside,
+  partChanges,
   propertiesOf,
   requiredOf,
   type SchemaView,
@@ -23,30 +24,18 @@ export function narrowings(previous: SchemaView, next: SchemaView, what: string,
   // A schema may refer to itself.
   if (depth > 8) return []
   const [olds, news] = [alternatives(previous), alternatives(next)]
-  const compare = (old: JsonSchema, now: JsonSchema) => compareOne(previous, next, old, now, what, depth)
+  const inner = (a: unknown, b: unknown, name: string) =>
+    narrowings(inside(previous, a), inside(next, b), name, depth + 1)
+  const compare = (old: JsonSchema, now: JsonSchema) => {
+    const isRefused = (name: string) => now.additionalProperties === false && !propertiesOf(now)[name]
+    const lossOf = (name: string) => (isRefused(name) ? `no longer accepts "${name}"` : undefined)
+    const own = ofItself(old, now).map((change) => `${what} ${change}`)
+    return [...own, ...partChanges([old, now], what, inner, lossOf)]
+  }
   const [old, now] = [olds[0], news[0]]
   if (olds.length === 1 && news.length === 1 && old && now) return compare(old, now)
   const lost = olds.filter((one) => news.every((other) => compare(one, other).length > 0))
   return lost.map((one) => `${what} no longer accepts ${nameOf(one)}`)
-}
-
-function compareOne(
-  previous: SchemaView,
-  next: SchemaView,
-  old: JsonSchema,
-  now: JsonSchema,
-  what: string,
-  depth: number,
-): string[] {
-  const inner = (a: unknown, b: unknown, name: string) =>
-    narrowings(inside(previous, a), inside(next, b), name, depth + 1)
-  const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
-    const field = propertiesOf(now)[name]
-    if (field !== undefined) return inner(propertiesOf(old)[name], field, `"${name}" of ${what}`)
-    return now.additionalProperties === false ? [`${what} no longer accepts "${name}"`] : []
-  })
-  const items = old.items && now.items ? inner(old.items, now.items, `each item of ${what}`) : []
-  return [...ofItself(old, now).map((change) => `${what} ${change}`), ...fields, ...items]
 }
 
 function ofItself(old: JsonSchema, now: JsonSchema): string[] {

@@ -1,5 +1,13 @@
 import type { JsonSchema } from '@mortise/host'
-import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesOf } from './schema-view.ts'
+import {
+  alternatives,
+  inside,
+  partChanges,
+  propertiesOf,
+  requiredOf,
+  type SchemaView,
+  typesOf,
+} from './schema-view.ts'
 
 /**
  * What callers find in a response by `previous`, and may miss by `next`: removed or optional fields,
@@ -15,15 +23,11 @@ export function responseLosses(previous: SchemaView, next: SchemaView, what: str
   if (!old || !now) return []
   const inner = (a: unknown, b: unknown, name: string) =>
     responseLosses(inside(previous, a), inside(next, b), name, depth + 1)
-  const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
-    const field = propertiesOf(now)[name]
-    if (field === undefined) return [`${what} no longer has "${name}"`]
-    if (requiredOf(old).includes(name) && !requiredOf(now).includes(name))
-      return [`${what} may lack "${name}" now`]
-    return inner(propertiesOf(old)[name], field, `"${name}" of ${what}`)
+  return partChanges([old, now], what, inner, (name) => {
+    if (!propertiesOf(now)[name]) return `no longer has "${name}"`
+    const isOptional = requiredOf(old).includes(name) && !requiredOf(now).includes(name)
+    return isOptional ? `may lack "${name}" now` : undefined
   })
-  const items = old.items && now.items ? inner(old.items, now.items, `each item of ${what}`) : []
-  return [...fields, ...items]
 }
 
 function newTypes(olds: readonly JsonSchema[], news: readonly JsonSchema[]): string[] {

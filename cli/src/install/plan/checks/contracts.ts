@@ -37,16 +37,9 @@ export function checkContracts(all: readonly ModulePackage[]): void {
   }
 }
 
-function missingFailure({ module, contract, range, others }: MissingContract): Failure {
-  const who = others.length > 0 ? `only ${others.join(', ')} provides it` : 'no module provides it'
-  return others.length > 0
-    ? contractMissing({
-        hint: 'otherVersion',
-        module,
-        contract,
-        range,
-        reason: who,
-        others: others.join(' or '),
-      })
-    : contractMissing({ hint: 'none', module, contract, range, reason: who })
+function missingFailure({ others, ...missing }: MissingContract): Failure {
+  if (others.length === 0)
+    return contractMissing({ hint: 'none', ...missing, reason: 'no module provides it' })
+  const reason = `only ${others.join(', ')} provides it`
+  return contractMissing({ hint: 'otherVersion', ...missing, reason, others: others.join(' or ') })
 }

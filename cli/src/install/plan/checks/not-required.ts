@@ -17,12 +17,8 @@ export async function checkNotRequired(
 ): Promise<void> {
   if (going.length === 0) return
   const before = Object.entries(modules)
-  const missingAfter = missingContracts(
-    await readable(
-      directory,
-      before.filter(([id]) => !going.includes(id)),
-    ),
-  )
+  const staying = before.filter(([id]) => !going.includes(id))
+  const missingAfter = missingContracts(await readable(directory, staying))
   if (missingAfter.length === 0) return
   const missingBefore = missingContracts(await readable(directory, before))
   const caused = missingAfter.find(
