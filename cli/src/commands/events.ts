@@ -8,7 +8,7 @@ import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { replayCall, replayOptions } from './replay-call.ts'
 
-export const events: Command = {
+export const command: Command = {
   options: replayOptions('events'),
   examples: [
     'app events                            # oldest first',

@@ -14,7 +14,7 @@ interface Compared {
   readonly differs: readonly string[]
 }
 
-export const moduleManifest: Command = {
+export const command: Command = {
   options: [['--check', 'write nothing; fail if package.json differs from the code']],
   examples: ['app module-manifest', 'app module-manifest packages/api-cart --check'],
 

@@ -5,7 +5,7 @@ import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
 
-export const moduleRemove: Command = {
+export const command: Command = {
   options: [
     ['--purge', 'also drop their tables; writes an archive for "app restore" first'],
     ['--yes', YES],

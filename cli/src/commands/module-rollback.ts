@@ -11,7 +11,7 @@ import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
 
-export const moduleRollback: Command = {
+export const command: Command = {
   options: [
     [
       '--restore-snapshot',
