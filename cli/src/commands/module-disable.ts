@@ -1,5 +1,5 @@
 import type { Command } from '../terminal/command.ts'
-import { switchModules } from './switch-modules.ts'
+import { switchModules } from './change-installed.ts'
 
 export const command: Command = {
   examples: ['app module-disable api-purchase'],

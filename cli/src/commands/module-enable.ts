@@ -1,6 +1,6 @@
 import { settleOption } from '../install/settle.ts'
 import type { Command } from '../terminal/command.ts'
-import { switchModules } from './switch-modules.ts'
+import { switchModules } from './change-installed.ts'
 
 export const command: Command = {
   options: [settleOption],

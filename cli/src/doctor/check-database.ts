@@ -1,7 +1,6 @@
 import {
   type AppliedMigration,
   assertOwnDatabase,
-  type Config,
   callApplication,
   type DatabaseInspection,
   databaseAddress,
