@@ -35,7 +35,7 @@ export const command: Command = {
     const { name } = await readPackageJson(module)
     const directory = resolve((options.dir as string | undefined) ?? join(module, '.app-dev'))
     await assertForDevelopment(directory)
-    const port = portOf(options.port as string | undefined)
+    const port = portOf(options.port)
     // An error in compiled code names the line of its source.
     process.setSourceMapsEnabled(true)
     skipSyncs()

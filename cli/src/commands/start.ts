@@ -27,8 +27,6 @@ import {
   failureOf,
   hostStorageFailed,
   needsPostgres,
-  noPort,
-  noWorkers,
   portInUse,
   workersFailed,
 } from '../failures/index.ts'
@@ -36,6 +34,7 @@ import { blocksStart } from '../install/apply/blocks-start.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
+import { numberOption } from '../terminal/number-option.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -64,10 +63,10 @@ export const command: Command = {
     const directory = await application()
     const place = {
       directory,
-      port: portOf(options.port as string | undefined),
+      port: portOf(options.port),
       host: options.host as string | undefined,
     }
-    const workers = workersOf(options.workers as string | undefined)
+    const workers = numberOption('--workers', options.workers, [1, 999]) ?? 1
     if (cluster.isWorker) sendHeartbeat()
     await assertIntact(directory)
     if (cluster.isWorker) return await serveAsWorker(place)
@@ -213,17 +212,7 @@ function stoppedWorking(error: WorkerEndedError): Failure {
     : workersFailed({ hint: 'advice', ...because, advice })
 }
 
-export function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
-  throw noPort({ text })
-}
-
-function workersOf(text = '1'): number {
-  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
-  throw noWorkers({ text })
-}
+export const portOf = (text: string | boolean | undefined) => numberOption('--port', text, [0, 65_535])
 
 const unusable: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission; ports below 1024 need it',

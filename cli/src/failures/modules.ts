@@ -20,7 +20,7 @@ export const noEventHandler = define.notFound(
 
 export const noFailedEvent = define.notFound(
   'no-failed-reaction',
-  'No handler failed on event {event}.',
+  'No handler{of} failed on event {event}.',
   'To list the failed events: app events',
 )
 
@@ -28,12 +28,6 @@ export const noFailedJob = define.notFound(
   'no-failed-job',
   'No job {job} has failed{by}.',
   'To list the failed jobs: app work. A job of a schedule cannot be discarded.',
-)
-
-export const noEventFailedBy = define.notFound(
-  'no-failed-reaction',
-  'The handler of {module} did not fail on event {event}.',
-  'To list the failed events: app events',
 )
 
 export const noTypeScript = define.notFound(

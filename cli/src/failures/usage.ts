@@ -11,7 +11,7 @@ export const missingCommand = define.usage(
 export const noNumber = define.usage(
   'usage',
   '"{text}" is not a number for {option}.',
-  'Use an integer of 1 or more.',
+  'Use an integer {range}.',
 )
 
 export const noSecondsToWait = define.usage(
@@ -24,14 +24,6 @@ export const noSecondsToSettle = define.usage(
   'usage',
   '"{text}" is not a number of seconds for --settle.',
   'Use an integer from 0 to {longest}.',
-)
-
-export const noPort = define.usage('usage', '"{text}" is not a port.', 'Use a number from 0 to 65535.')
-
-export const noWorkers = define.usage(
-  'usage',
-  '"{text}" is not a number of processes.',
-  'Use a number from 1 to 999; one per core is enough.',
 )
 
 export const noGenerationNumber = define.usage(
