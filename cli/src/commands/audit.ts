@@ -5,7 +5,7 @@ import { asFailure } from '../terminal/explain.ts'
 import { numberOption } from '../terminal/number-option.ts'
 import { table } from '../terminal/table.ts'
 
-export const audit: Command = {
+export const command: Command = {
   options: [
     ['--limit <number>', 'the maximum number of records (default: 20)'],
     ['--before <seq>', 'only records older than this one'],

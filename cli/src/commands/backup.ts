@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { backUp } from '../data/back-up.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const backup: Command = {
+export const command: Command = {
   options: [['--with-secret', 'include the secret; a reader of the file can then sign tokens']],
   examples: ['app backup ../shop.tgz', 'app backup "/backups/shop-$(date +%F).tgz" --with-secret'],
 

@@ -3,7 +3,7 @@ import { bundleApplication } from '../install/bundle.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const bundle: Command = {
+export const command: Command = {
   examples: [
     'app bundle ../shop-1.tgz',
     'app bundle ../shop-1.tgz --json     # with its SHA-512, to compare at the destination',

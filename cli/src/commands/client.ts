@@ -52,9 +52,7 @@ export type Events = {
 export type Event<Type extends keyof Events = keyof Events> = Events[Type]
 `
 
-type Generator = typeof import('openapi-typescript')
-
-export const client: Command = {
+export const command: Command = {
   examples: ['app client client', 'app client ../shop-frontend/src/api'],
 
   async run({ arguments: [name], terminal, application }) {
@@ -81,15 +79,14 @@ export const client: Command = {
 }
 
 /** It loads TypeScript, which the command does not have for itself. */
-function loadGenerator(folders: readonly string[]): Generator {
-  for (const from of [...folders.map((folder) => join(folder, 'any.js')), import.meta.url]) {
-    try {
-      return createRequire(from)('openapi-typescript')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    }
+function loadGenerator(folders: readonly string[]): typeof import('openapi-typescript') {
+  const load = createRequire(import.meta.url)
+  try {
+    return load(load.resolve('openapi-typescript', { paths: [...folders, import.meta.dirname] }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    throw generatorMissing()
   }
-  throw generatorMissing()
 }
 
 /** @throws {Failure} if the file exists and someone else wrote it */

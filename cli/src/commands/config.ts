@@ -2,14 +2,13 @@ import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
 import type { Switched } from '../install/apply/apply-change.ts'
 import { allSettings, findWritten } from '../settings/find-settings.ts'
-import { pendingSettings } from '../settings/pending-settings.ts'
 import type { Setting, SettingsOwner } from '../settings/setting.ts'
-import { type SettingState, settingState } from '../settings/setting-state.ts'
+import { pendingSettings, type SettingState, settingState } from '../settings/setting-state.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-export const config: Command = {
+export const command: Command = {
   examples: [
     'app config get                        # every setting, its value and its origin',
     'app config get note.keepFor',

@@ -17,7 +17,7 @@ import { assertTypeScript, isTypeScript } from './dev/compiler.ts'
 import { portOf, startOn, unlessStopped } from './start.ts'
 import { mintRecorded } from './token.ts'
 
-export const dev: Command = {
+export const command: Command = {
   options: [
     ['--port <port>', 'the port to listen on (default: 3000, or any free port if that is taken)'],
     ['--yes', 'create the tables of a changed migration again without asking; their rows are lost'],
@@ -35,7 +35,7 @@ export const dev: Command = {
     const { name } = await readPackageJson(module)
     const directory = resolve((options.dir as string | undefined) ?? join(module, '.app-dev'))
     await assertForDevelopment(directory)
-    const port = portOf(options.port as string | undefined)
+    const port = portOf(options.port)
     // An error in compiled code names the line of its source.
     process.setSourceMapsEnabled(true)
     skipSyncs()
@@ -44,7 +44,7 @@ export const dev: Command = {
     const signals = new StopSignals()
     const log = new AuthorLog(terminal, placesOf(directory, module, name))
     const running = await unlessStopped(signals, (signal) =>
-      startAnywhere(directory, port, signal, log, terminal),
+      startAnywhere({ directory, port, signal, development: log }, terminal),
     )
     if (running === undefined) return
     const author = new Author({ module, directory, running, log, terminal, yes: options.yes === true })
@@ -90,20 +90,16 @@ async function makeApplication(directory: string): Promise<void> {
 
 /** On a free port if nobody chose one, and the usual one is taken. */
 async function startAnywhere(
-  directory: string,
-  port: number | undefined,
-  signal: AbortSignal,
-  log: AuthorLog,
+  options: Parameters<typeof startOn>[0],
   terminal: Terminal,
 ): Promise<Application> {
   const environment = { APP_LOG_REQUESTS: 'true', ...process.env }
-  const start = (chosen: number | undefined) =>
-    startOn(directory, chosen, undefined, signal, { development: log, environment })
+  const start = (port: number | undefined) => startOn({ ...options, port, environment })
   try {
-    return await start(port)
+    return await start(options.port)
   } catch (error) {
     const isTaken = error instanceof Failure && error.code === portInUse.code
-    if (port !== undefined || !isTaken) throw error
+    if (options.port !== undefined || !isTaken) throw error
     terminal.note(`${error.message} Taking another one.`)
     return await start(0)
   }

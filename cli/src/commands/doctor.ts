@@ -4,7 +4,7 @@ import type { Finding } from '../doctor/finding.ts'
 import { findingsLeft } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const doctor: Command = {
+export const command: Command = {
   options: [['--fix', 'fix what can be fixed without loss']],
   examples: ['app doctor', 'app doctor --fix'],
   changes: true,

@@ -1,14 +1,14 @@
 import { type FailedEvent, readLockFile } from '@mortise/host'
 import { doneRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
-import { noEventFailedBy, noEventHandler, noFailedEvent } from '../failures/index.ts'
+import { noEventHandler, noFailedEvent } from '../failures/index.ts'
 import { whyIdle } from '../store/installed-packages.ts'
 import type { Command } from '../terminal/command.ts'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { replayCall, replayOptions } from './replay-call.ts'
 
-export const events: Command = {
+export const command: Command = {
   options: replayOptions('events'),
   examples: [
     'app events                            # oldest first',
@@ -30,8 +30,7 @@ export const events: Command = {
         ? await callUnlocked(directory, 'replay', choice)
         : await callUnlocked(directory, 'discard', { ...choice, event: asked.id, record })
     if (id !== undefined && reactions.length === 0) {
-      const { module } = of
-      throw module === undefined ? noFailedEvent({ event: id }) : noEventFailedBy({ module, event: id })
+      throw noFailedEvent({ event: id, of: of.module === undefined ? '' : ` of ${of.module}` })
     }
     const listed = table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
     if (action === 'discard') return terminal.result({ discarded: reactions }, `Discarded:\n${listed}`)

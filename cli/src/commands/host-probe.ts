@@ -17,7 +17,7 @@ import { readPackageJson } from '../store/package-json.ts'
 import type { Command } from '../terminal/command.ts'
 
 /** Runs in the new host's own process, for `app host-upgrade`, with the trial on stdin. */
-export const hostProbe: Command = {
+export const command: Command = {
   examples: ['app host-probe --json < trial.json'],
 
   async run({ terminal, application }) {

@@ -3,7 +3,7 @@ import type { Applied } from '../install/apply/apply.ts'
 import { changeModules } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const hostUpgrade: Command = {
+export const command: Command = {
   options: [
     ['--disable-incompatible', 'disable modules that do not support it, in the same change'],
     ['--dry-run', 'print the plan, check and probe as the upgrade does, and change nothing'],
@@ -26,7 +26,8 @@ export const hostUpgrade: Command = {
       ...{ kind: 'host-upgrade', version, directory, command: command.join(' '), terminal, yes: true },
       ...{ dryRun, disableIncompatible, offline: options.offline === true },
     })
-    const running = await runningHost(directory)
+    const state = await callRunningHost(directory, 'state')
+    const running = state === undefined ? null : { pid: state.pid, version: state.host }
     const { generation, hostPlan: host, switched } = outcome
     const disabled = host?.outside.map(({ id }) => id) ?? []
     terminal.result(
@@ -36,21 +37,11 @@ export const hostUpgrade: Command = {
   },
 }
 
-interface RunningHost {
-  readonly pid: number
-  readonly version: string
-}
-
-async function runningHost(directory: string): Promise<RunningHost | null> {
-  const state = await callRunningHost(directory, 'state')
-  return state === undefined ? null : { pid: state.pid, version: state.host }
-}
-
 function describe(
   { hostPlan: host, generation }: Applied,
   disabled: readonly string[],
   dryRun: boolean,
-  running: RunningHost | null,
+  running: { readonly pid: number; readonly version: string } | null,
 ): string {
   if (host === undefined) return 'Nothing to do: this host is already pinned.'
   const { from, to } = host

@@ -5,7 +5,7 @@ import { findApplication } from '../application/find-application.ts'
 import { namedTwice } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const init: Command = {
+export const command: Command = {
   directory: 'the folder of the new application, same as [dir] (default: the current folder)',
   examples: ['app init my-api', 'app init .          # adds missing files; overwrites nothing'],
 

@@ -2,7 +2,7 @@ import { type Moved, moveData } from '../data/move-data.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const migrateData: Command = {
+export const command: Command = {
   options: [
     ['--to <url>', 'the PostgreSQL database: postgres://user@host/database?schema=shop'],
     ['--yes', 'do not ask'],

@@ -18,7 +18,7 @@ interface Checked extends CheckReport {
   readonly fixed: readonly string[]
 }
 
-export const moduleCheck: Command = {
+export const command: Command = {
   options: [
     [
       '--with <folders>',
@@ -71,15 +71,14 @@ function textOf({ path, findings, untried, fixed }: Checked): string {
 
 /** It stands beside the tests of the module; the command does not need it otherwise. */
 async function loadTestkit(folder: string): Promise<Testkit> {
-  for (const from of [join(folder, 'any.js'), join(process.cwd(), 'any.js'), import.meta.url]) {
-    try {
-      const file = createRequire(from).resolve('@mortise/module-testkit/check')
-      return (await import(pathToFileURL(file).href)) as Testkit
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    }
+  const { resolve } = createRequire(import.meta.url)
+  const paths = [folder, process.cwd(), import.meta.dirname]
+  try {
+    return await import(pathToFileURL(resolve('@mortise/module-testkit/check', { paths })).href)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    throw testkitMissing({ folder })
   }
-  throw testkitMissing({ folder })
 }
 
 /** @returns the names of the written files */

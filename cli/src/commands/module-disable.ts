@@ -1,7 +1,7 @@
 import type { Command } from '../terminal/command.ts'
-import { switchModules } from './switch-modules.ts'
+import { switchModules } from './change-installed.ts'
 
-export const moduleDisable: Command = {
+export const command: Command = {
   examples: ['app module-disable api-purchase'],
   changes: true,
 

@@ -1,8 +1,8 @@
 import { settleOption } from '../install/settle.ts'
 import type { Command } from '../terminal/command.ts'
-import { switchModules } from './switch-modules.ts'
+import { switchModules } from './change-installed.ts'
 
-export const moduleEnable: Command = {
+export const command: Command = {
   options: [settleOption],
   examples: ['app module-enable api-purchase', 'app module-enable api-purchase --settle 10'],
   changes: true,

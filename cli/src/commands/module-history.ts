@@ -4,7 +4,7 @@ import { externalChanges, isExternalChange } from '../changes/current-generation
 import { reportUnreadable } from '../changes/report-unreadable.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const moduleHistory: Command = {
+export const command: Command = {
   examples: ['app module-history', 'app module-history --json'],
 
   async run({ terminal, application }) {

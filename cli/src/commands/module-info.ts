@@ -3,7 +3,7 @@ import { describeElsewhere, describeModule } from '../install/describe-module.ts
 import { planText } from '../install/plan/print-plan.ts'
 import type { Call, Command } from '../terminal/command.ts'
 
-export const moduleInfo: Command = {
+export const command: Command = {
   examples: [
     'app module-info api-cart',
     'app module-info ./my-module',

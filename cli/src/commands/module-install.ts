@@ -1,7 +1,7 @@
 import type { Command } from '../terminal/command.ts'
 import { installationOptions, runInstallation } from './run-installation.ts'
 
-export const moduleInstall: Command = {
+export const command: Command = {
   options: [...installationOptions, ['--frozen', 'install exactly what modules.lock.json names, or nothing']],
   examples: [
     'app module-install api-cart api-purchase',

@@ -4,7 +4,7 @@ import type { Newer } from '../install/find-newer.ts'
 import { type InstalledState, installedStates } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const moduleList: Command = {
+export const command: Command = {
   options: [['--outdated', 'look for newer versions at the source of each module']],
   examples: ['app module-list', 'app module-list --json', 'app module-list --outdated'],
 

@@ -14,7 +14,7 @@ interface Compared {
   readonly differs: readonly string[]
 }
 
-export const moduleManifest: Command = {
+export const command: Command = {
   options: [['--check', 'write nothing; fail if package.json differs from the code']],
   examples: ['app module-manifest', 'app module-manifest packages/api-cart --check'],
 
@@ -68,7 +68,7 @@ async function manifestOf(
     requires = {},
     optional = {},
     network = [],
-    migrations = migrationsOf(directory),
+    migrations = existsSync(join(directory, 'migrations')) ? 'migrations' : undefined,
   } = previous
   const code = await look({ id: name, directory }, Object.keys(requires as object))
   const { id, routes, events, provides, listensTo, config = previous.config } = code
@@ -84,9 +84,6 @@ async function manifestOf(
 
 const isEmpty = (value: unknown) =>
   value === undefined || (typeof value === 'object' && Object.keys(value as object).length === 0)
-
-const migrationsOf = (directory: string) =>
-  existsSync(join(directory, 'migrations')) ? 'migrations' : undefined
 
 /** The common prefix of all tables that the migrations create; `previous` if that fits too. */
 async function prefixOf(folder: string, previous: unknown): Promise<unknown> {

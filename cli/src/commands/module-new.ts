@@ -15,7 +15,7 @@ const renamed: Readonly<Record<string, string>> = {
   'package.template.json': 'package.json',
 }
 
-export const moduleNew: Command = {
+export const command: Command = {
   options: [
     ['--js', 'in JavaScript, without a build'],
     ['--minimal', 'the shortest module that works: one route, in JavaScript'],

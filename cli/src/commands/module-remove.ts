@@ -1,11 +1,9 @@
-import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
-import { changeModules } from '../install/pipeline.ts'
-import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
+import { changeInstalled } from './change-installed.ts'
 
-export const moduleRemove: Command = {
+export const command: Command = {
   options: [
     ['--purge', 'also drop their tables; writes an archive for "app restore" first'],
     ['--yes', YES],
@@ -13,16 +11,13 @@ export const moduleRemove: Command = {
   examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
   changes: true,
 
-  async run({ arguments: names, options, terminal, application }) {
-    const directory = await application()
-    const purge = options.purge === true
-    const command = ['module-remove', ...(purge ? ['--purge'] : []), ...names].join(' ')
-    const yes = options.yes === true
-    const done = await changeModules({ kind: 'remove', names, purge, directory, command, terminal, yes })
-    const { switched, generation, changed: removed, absent, purged } = done
-    await writeConfigSchema(directory)
-    const live = switched?.live ?? (await isServed(directory))
-    terminal.result(
+  async run(call) {
+    const names = call.arguments
+    const purge = call.options.purge === true
+    const words = ['module-remove', ...(purge ? ['--purge'] : []), ...names]
+    const done = await changeInstalled(call, words, { kind: 'remove', names, purge })
+    const { directory, switched, generation, changed: removed, absent, purged, live } = done
+    call.terminal.result(
       {
         generation,
         removed,

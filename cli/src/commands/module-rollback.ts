@@ -1,17 +1,15 @@
-import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { previousName } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
 import type { Applied } from '../install/apply/apply.ts'
-import { changeModules } from '../install/pipeline.ts'
 import type { Rollback } from '../install/plan/plan-rollback.ts'
 import { dropText } from '../install/plan/plan-rollback-drops.ts'
 import { rollbackText } from '../install/plan/print-plan.ts'
-import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
+import { changeInstalled } from './change-installed.ts'
 
-export const moduleRollback: Command = {
+export const command: Command = {
   options: [
     [
       '--restore-snapshot',
@@ -28,23 +26,18 @@ export const moduleRollback: Command = {
   changes: true,
   repairsHost: true,
 
-  async run({ arguments: [text], options, terminal, application }) {
-    const directory = await application()
+  async run(call) {
+    const [text] = call.arguments
     const generation = numberOf(text)
-    const withSnapshot = options.restoreSnapshot === true
+    const withSnapshot = call.options.restoreSnapshot === true
     const words = [...(text === undefined ? [] : [text]), ...(withSnapshot ? ['--restore-snapshot'] : [])]
-    const command = ['module-rollback', ...words].join(' ')
-    const yes = options.yes === true
-    const dryRun = options.dryRun === true
     const asked = { kind: 'rollback', generation, withSnapshot } as const
-    const { switched, ...rest } = rolledBack(
-      await changeModules({ ...asked, directory, command, terminal, yes, dryRun }),
-    )
-    if (!dryRun) await writeConfigSchema(directory)
-    const live = switched?.live ?? (await isServed(directory))
+    const applied = await changeInstalled(call, ['module-rollback', ...words], asked)
+    const { directory, dryRun, live } = applied
+    const { switched, ...rest } = rolledBack(applied)
     const way = rest.archive && restoreCommand(directory, rest.archive)
     const said = dryRun ? planned(rest) : described(rest, switched !== undefined, way)
-    terminal.result({ ...rest, restore: way, dryRun, live }, said)
+    call.terminal.result({ ...rest, restore: way, dryRun, live }, said)
   },
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from '../terminal/command.ts'
 import { installationOptions, runInstallation } from './run-installation.ts'
 
-export const moduleUpgrade: Command = {
+export const command: Command = {
   options: installationOptions,
   examples: [
     'app module-upgrade',

@@ -1,7 +1,7 @@
 import { callUnlocked } from '../changes/database-in-use.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const openapi: Command = {
+export const command: Command = {
   examples: ['app openapi > openapi.json'],
 
   async run({ terminal, application }) {

@@ -4,7 +4,7 @@ import { assertCurrent, currentGeneration } from '../changes/current-generation.
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const restart: Command = {
+export const command: Command = {
   examples: ['app restart'],
   changes: true,
 

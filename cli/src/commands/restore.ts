@@ -6,7 +6,7 @@ import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
 
-export const restore: Command = {
+export const command: Command = {
   options: [
     ['--with-config', 'also restore app.config.json'],
     ['--with-secret', 'also restore the secret, if the backup has it'],

@@ -1,11 +1,9 @@
-import { writeConfigSchema } from '../application/application-folder.ts'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import type { Applied } from '../install/apply/apply.ts'
 import type { Asked } from '../install/input.ts'
-import { changeModules } from '../install/pipeline.ts'
-import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../install/settle.ts'
-import { isServed } from '../store/installed-state.ts'
+import { settledText, settleOption } from '../install/settle.ts'
 import type { Call } from '../terminal/command.ts'
+import { changeInstalled } from './change-installed.ts'
 
 export const installationOptions = [
   ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
@@ -15,32 +13,18 @@ export const installationOptions = [
   settleOption,
 ] as const
 
-export async function runInstallation(
-  { arguments: words, options, terminal, application }: Call,
-  name: string,
-  asked: Asked,
-): Promise<void> {
-  const seconds = secondsToSettle(options.settle)
-  const directory = await application()
-  const command = [name, ...words].join(' ')
-  const dryRun = options.dryRun === true
-  const yes = options.yes === true
-  const failOnBreaking = options.failOnBreaking === true
-  const offline = options.offline === true
-  const request = { directory, command, terminal, yes, dryRun, offline, failOnBreaking }
-  const result = installedBy(await changeModules({ ...asked, ...request }))
-  if (!dryRun) await writeConfigSchema(directory)
-  const { switched, ...rest } = result
-  const live = switched?.live ?? (await isServed(directory))
+export async function runInstallation(call: Call, name: string, asked: Asked): Promise<void> {
+  const applied = await changeInstalled(call, [name, ...call.arguments], asked)
+  const { directory, dryRun, live, settled } = applied
+  const { switched, ...rest } = installedBy(applied)
   const migrations = switched?.migrations ?? []
   const lagging = switched?.live ? await differingHosts(directory) : []
   const elsewhere = lagging.map((host) => `Not yet on ${describeHost(host)}`)
   if (lagging.length > 0)
     elsewhere.push('Hosts that share this folder follow by themselves. Run the same command for the others.')
-  const settled = await waitUntilSettled(directory, switched, seconds, terminal)
-  const text = [describe(result, dryRun), ...elsewhere, ...settledText(settled)].join('\n')
+  const text = [describe({ switched, ...rest }, dryRun), ...elsewhere, ...settledText(settled)].join('\n')
   const document = { ...rest, dryRun, live, migrations, differingHosts: lagging }
-  terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
+  call.terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 
 function installedBy(applied: Applied) {

@@ -27,8 +27,6 @@ import {
   failureOf,
   hostStorageFailed,
   needsPostgres,
-  noPort,
-  noWorkers,
   portInUse,
   workersFailed,
 } from '../failures/index.ts'
@@ -36,13 +34,16 @@ import { blocksStart } from '../install/apply/blocks-start.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
+import { numberOption } from '../terminal/number-option.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+
+type StartOptions = ApplicationOptions & { readonly signal: AbortSignal }
 
 /** A start continues this long after a signal ended it, in milliseconds. */
 const START_TIMEOUT = 10_000
 
-export const start: Command = {
+export const command: Command = {
   options: [
     ['--port <port>', 'the port to listen on; 0: any free port (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
@@ -60,12 +61,15 @@ export const start: Command = {
 
   async run({ options, terminal, application }) {
     const directory = await application()
-    const port = portOf(options.port as string | undefined)
-    const host = options.host as string | undefined
-    const workers = workersOf(options.workers as string | undefined)
+    const place = {
+      directory,
+      port: portOf(options.port),
+      host: options.host as string | undefined,
+    }
+    const workers = numberOption('--workers', options.workers, [1, 999]) ?? 1
     if (cluster.isWorker) sendHeartbeat()
     await assertIntact(directory)
-    if (cluster.isWorker) return await serveAsWorker(directory, port, host)
+    if (cluster.isWorker) return await serveAsWorker(place)
     await beginInClone(directory)
     if (options.newDatabase === true) await renewIdentity(directory, { database: null })
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
@@ -82,9 +86,7 @@ export const start: Command = {
     }
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
-      workers === 1
-        ? startOn(directory, port, host, signal)
-        : startWorkers(directory, workers, port, host, signal),
+      workers === 1 ? startOn({ ...place, signal }) : startWorkers(workers, { ...place, signal }),
     )
     if (running === undefined) {
       const { reason: signal } = signals.stop
@@ -164,14 +166,10 @@ export function storageFailed(error: unknown): unknown {
 }
 
 /** The work of a worker from `startWorkers`. Its parent reports failures. */
-async function serveAsWorker(
-  directory: string,
-  port: number | undefined,
-  host: string | undefined,
-): Promise<void> {
+async function serveAsWorker(place: Omit<StartOptions, 'signal'>): Promise<void> {
   try {
     const signals = new StopSignals()
-    const running = await unlessStopped(signals, (signal) => startOn(directory, port, host, signal))
+    const running = await unlessStopped(signals, (signal) => startOn({ ...place, signal }))
     if (running === undefined) return
     const stopped = untilStopped(running, signals)
     await serveParent(running)
@@ -184,11 +182,8 @@ async function serveAsWorker(
 
 /** @throws {Failure} on SQLite; the first worker's failure if that worker cannot serve */
 async function startWorkers(
-  directory: string,
   count: number,
-  port: number | undefined,
-  host: string | undefined,
-  signal: AbortSignal,
+  { directory, port, host, signal }: StartOptions,
 ): Promise<WorkerPool> {
   if ((await readConfig(directory)).databaseFile !== undefined) throw needsPostgres()
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
@@ -217,17 +212,7 @@ function stoppedWorking(error: WorkerEndedError): Failure {
     : workersFailed({ hint: 'advice', ...because, advice })
 }
 
-export function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
-  throw noPort({ text })
-}
-
-function workersOf(text = '1'): number {
-  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
-  throw noWorkers({ text })
-}
+export const portOf = (text: string | boolean | undefined) => numberOption('--port', text, [0, 65_535])
 
 const unusable: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission; ports below 1024 need it',
@@ -235,34 +220,20 @@ const unusable: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown',
 }
 
-/** @param options for an author: see `ApplicationOptions` */
-export async function startOn(
-  directory: string,
-  port: number | undefined,
-  host: string | undefined,
-  signal: AbortSignal,
-  options: Pick<ApplicationOptions, 'development' | 'environment'> = {},
-): Promise<Application> {
+export async function startOn(options: StartOptions): Promise<Application> {
   const { isWorker } = cluster
   try {
-    return await Application.start({
-      ...{ directory, port, host, ownsProcess: true, isWorker, signal },
-      ...options,
-    })
+    return await Application.start({ ownsProcess: true, isWorker, ...options })
   } catch (error) {
-    if (error === signal.reason) throw error
+    if (error === options.signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE') {
       throw portInUse({ port: at.port as number, address: at.address as string, cause: error })
     }
-    if (
-      syscall &&
-      ['listen', 'bind', 'getaddrinfo'].includes(syscall) &&
-      code &&
-      Object.hasOwn(unusable, code)
-    ) {
-      throw cannotListen({ reason: unusable[code] as string, cause: error })
+    const reason = Object.hasOwn(unusable, `${code}`) ? unusable[`${code}`] : undefined
+    if (reason !== undefined && ['listen', 'bind', 'getaddrinfo'].includes(`${syscall}`)) {
+      throw cannotListen({ reason, cause: error })
     }
-    throw await namingDatabaseUser(directory, storageFailed(error))
+    throw await namingDatabaseUser(options.directory, storageFailed(error))
   }
 }

@@ -5,7 +5,7 @@ import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
-export const token: Command = {
+export const command: Command = {
   options: [
     ['--scope <scopes>', 'scopes, separated by spaces: "purchase:read purchase:manage"'],
     ['--expires <time>', 'lifetime, a number and s, m, h, d, w or y (default: 1h)'],

@@ -8,7 +8,7 @@ import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { replayCall, replayOptions } from './replay-call.ts'
 
-export const work: Command = {
+export const command: Command = {
   options: replayOptions('jobs'),
   examples: [
     'app work                              # oldest failed jobs first',

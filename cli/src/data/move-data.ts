@@ -10,11 +10,9 @@ import {
   HostRefusedError,
   keptTables,
   MigrationError,
-  type Move,
   parsePostgresUrl,
   pauseWrites,
   postgresData,
-  type Reconciled,
   readConfig,
   removeDatabaseIdentity,
   replaceFile,
@@ -79,7 +77,10 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   if (file === undefined) throw notOnSqlite()
   if (process.env.APP_DATABASE !== undefined) throw databaseOverridden()
   if (!existsSync(file)) throw nothingToMove({ url: withoutPassword(url) })
-  await agreed(terminal, yes)
+  terminal.note(
+    'The application serves reads all the time. At the end the command compares all rows, and the application refuses writes (503). Restart the host after that.',
+  )
+  await confirm(terminal, yes, 'Move the data?')
   const former = (await readConfigText(directory)).text
   const next = setInJson(former, ['database'], url)
   const sets = await storedMigrations(directory)
@@ -90,39 +91,29 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
       await terminal.during('Copying', () => move.pass())
       const begun = performance.now()
       const tables = await terminal.during('Comparing, while writes are refused', () =>
-        whileHeld(directory, file, (switchConfig) =>
-          settle(move, async () => {
-            await removeDatabaseIdentity(directory)
-            await switchConfig(former, next)
-          }),
-        ),
+        whileHeld(directory, file, async (switchConfig) => {
+          const reconciled = await move.verify()
+          await move.finish()
+          await removeDatabaseIdentity(directory)
+          await switchConfig(directory, former, next)
+          return reconciled
+        }),
       )
       const heldFor = Math.round(performance.now() - begun)
       // If this fails, the host does it when it opens the database.
       await move.settle().catch(() => {})
-      const running = await runningHost(directory)
+      const host = await callRunningHost(directory, 'state').catch(() => undefined)
       return {
         moved: true,
         to: name,
         former: relative(directory, file),
-        tables: tables.map(summary),
+        tables: tables.map(({ table, rows, checksum }) => ({ table, rows, checksum: checksum.source })),
         heldFor,
-        running,
+        running: host?.pid ?? null,
       }
     }),
   )
 }
-
-async function settle(move: Move, switchConfig: () => Promise<void>): Promise<Reconciled[]> {
-  const tables = await move.verify()
-  await move.finish()
-  await switchConfig()
-  return tables
-}
-
-const summary = ({ table, rows, checksum }: Reconciled) => ({ table, rows, checksum: checksum.source })
-
-type SwitchConfig = (former: string, next: string) => Promise<void>
 
 /**
  * Runs `work` while no process writes: the running host refuses writes, or no process has the
@@ -131,12 +122,12 @@ type SwitchConfig = (former: string, next: string) => Promise<void>
 async function whileHeld<Result>(
   directory: string,
   file: string,
-  work: (switchConfig: SwitchConfig) => Promise<Result>,
+  work: (switchConfig: typeof switchAlone) => Promise<Result>,
 ): Promise<Result> {
   const held = await pauseWrites(directory, file)
   if (held !== undefined) {
     try {
-      return await work((former, next) => switchByHost(directory, former, next))
+      return await work(switchByHost)
     } finally {
       held.release()
     }
@@ -145,7 +136,7 @@ async function whileHeld<Result>(
   // A host started a moment ago.
   if (lock === undefined) throw moveBusy()
   try {
-    return await work((former, next) => switchAlone(directory, former, next))
+    return await work(switchAlone)
   } finally {
     lock.release()
   }
@@ -169,10 +160,6 @@ async function switchAlone(directory: string, former: string, next: string): Pro
   throw moveInterrupted({ reason: 'app.config.json changed in the meantime' })
 }
 
-async function runningHost(directory: string): Promise<number | null> {
-  return (await callRunningHost(directory, 'state').catch(() => undefined))?.pid ?? null
-}
-
 function targetOf(to: string | undefined): { url: string; name: string } {
   try {
     if (to === undefined || !/^postgres(ql)?:/i.test(to)) {
@@ -182,13 +169,6 @@ function targetOf(to: string | undefined): { url: string; name: string } {
   } catch (error) {
     throw wrongMoveTarget({ problem: (error as Error).message })
   }
-}
-
-async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
-  terminal.note(
-    'The application serves reads all the time. At the end the command compares all rows, and the application refuses writes (503). Restart the host after that.',
-  )
-  await confirm(terminal, yes, 'Move the data?')
 }
 
 async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -5,7 +5,6 @@ import {
   extractModule,
   type LockFile,
   MigrationError,
-  type ModuleData,
   type OperatorRecord,
   openStorage,
   postgresData,
@@ -13,7 +12,6 @@ import {
   readContents,
   readGenerations,
   readLockFile,
-  type Storage,
 } from '@mortise/host'
 import { assertServedNowhereElse } from '../application/other-hosts.ts'
 import { doneRecord } from '../changes/audit-record.ts'
@@ -109,13 +107,13 @@ async function rehearse(directory: string, ids: readonly string[]) {
     while (left.size > 0) {
       const refusals: MigrationError[] = []
       for (const id of left) {
-        const purged = await tryPurge(storage, id)
-        if (purged instanceof MigrationError) {
-          refusals.push(purged)
-          continue
+        try {
+          tables.push(...(await storage.purge(id)).tables)
+          order.push(id)
+        } catch (error) {
+          if (!(error instanceof MigrationError)) throw error
+          refusals.push(error)
         }
-        order.push(id)
-        tables.push(...purged.tables)
       }
       if (refusals.length === left.size) throw refused(refusals[0] as MigrationError)
       for (const id of order) left.delete(id)
@@ -131,15 +129,6 @@ async function tryOnPostgres(url: string, modules: readonly string[]): Promise<v
     await (await postgresData()).tryPurge(url, modules)
   } catch (error) {
     throw error instanceof MigrationError ? refused(error) : error
-  }
-}
-
-async function tryPurge(storage: Storage, id: string): Promise<ModuleData | MigrationError> {
-  try {
-    return await storage.purge(id)
-  } catch (error) {
-    if (error instanceof MigrationError) return error
-    throw error
   }
 }
 

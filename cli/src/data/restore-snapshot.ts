@@ -35,9 +35,6 @@ export interface SnapshotPlan {
 
 export interface RestoredSnapshot {
   readonly generation: number
-  /** The time of the snapshot: later writes are lost. RFC 3339, UTC. */
-  readonly at: string
-  readonly tables: readonly TableChange[]
   /** The place of the former data: a file relative to the application folder, or a schema. */
   readonly former: string | null
 }
@@ -81,20 +78,14 @@ export async function restoreSnapshot(
   directory: string,
   command: string,
   target: LockFile,
-  { snapshot, tables }: SnapshotPlan,
+  { snapshot }: SnapshotPlan,
 ): Promise<RestoredSnapshot> {
-  const database = databaseAddress(await readConfig(directory))
-  const copy = await copied(directory, snapshot)
   const generation = nextGeneration(await readLockFile(directory), await currentGeneration(directory))
-  const lock: LockFile = { ...target, generation }
-  const from = relative(directory, snapshot.file)
-  const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
-    (error) => {
-      if (!(error instanceof MigrationError)) throw error
-      throw snapshotUnusable({ hint: 'damaged', file: snapshot.file, reason: error.message })
-    },
-  )
-  return { generation, at: snapshot.at, tables, former }
+  const former = await putBack(directory, command, { ...target, generation }, snapshot).catch((error) => {
+    if (!(error instanceof MigrationError)) throw error
+    throw snapshotUnusable({ hint: 'damaged', file: snapshot.file, reason: error.message })
+  })
+  return { generation, former }
 }
 
 /**
@@ -104,14 +95,18 @@ export async function restoreSnapshot(
  */
 export async function restoreLost(directory: string, snapshot: Snapshot): Promise<string> {
   await assertStopped(directory)
-  const database = databaseAddress(await readConfig(directory))
-  const data = await copied(directory, snapshot)
-  const former = await readLockFile(directory)
-  const lock = { ...former, generation: former.generation + 1 }
-  const from = relative(directory, snapshot.file)
-  await replaceData({ directory, command: 'doctor --fix', from, lock, database, data })
+  const lock = await readLockFile(directory)
+  await putBack(directory, 'doctor --fix', { ...lock, generation: lock.generation + 1 }, snapshot)
   await removeLeftovers(directory)
   return `Restored the snapshot of ${snapshot.at}. Later writes are in backups only. The next start migrates it.`
+}
+
+/** @returns the place of the former data */
+async function putBack(directory: string, command: string, lock: LockFile, snapshot: Snapshot) {
+  const database = databaseAddress(await readConfig(directory))
+  const data = await copied(directory, snapshot)
+  const from = relative(directory, snapshot.file)
+  return await replaceData({ directory, command, from, lock, database, data })
 }
 
 /** Copies the snapshot, which stays. The copy is moved into place. */

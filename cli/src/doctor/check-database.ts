@@ -1,12 +1,12 @@
 import {
   type AppliedMigration,
   assertOwnDatabase,
-  type Config,
   callApplication,
   type DatabaseInspection,
   databaseAddress,
   hostMigrations,
   hostVersion,
+  type Identity,
   IdentityError,
   inspectDatabase,
   type LockFile,
@@ -20,9 +20,9 @@ import {
 } from '@mortise/host'
 import { readSnapshots } from '../application/snapshots.ts'
 import { isCurrent } from '../changes/current-generation.ts'
-import { lostIdentity } from '../data/lost-identity.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
+import { lostIdentity } from './explain-error.ts'
 import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 
 /** From this many free bytes on, a half empty file is worth a finding. */
@@ -44,7 +44,9 @@ export async function* checkDatabase(directory: string): AsyncFindings {
     throw error
   })
   if (found && 'id' in found) return yield found
-  const stranger = await identityFinding(config, found?.databaseId)
+  const stranger = await identityFinding(directory, (own) =>
+    assertOwnDatabase(config, own, found?.databaseId),
+  )
   if (stranger) return yield stranger
   if (found === undefined) return // the first start creates it
   yield* damageFindings(found, config.databaseFile ?? 'The database')
@@ -58,14 +60,13 @@ export async function* checkDatabase(directory: string): AsyncFindings {
   yield* deadFindings(found)
 }
 
-/** A database that is not the application's own gets no other finding. */
-async function identityFinding(
-  config: Config,
-  found: DatabaseInspection['databaseId'],
+/** A database or secret that is not the application's own gets no other finding. */
+export async function identityFinding(
+  directory: string,
+  check: (own: Identity | undefined) => void,
 ): Promise<FixableFinding | undefined> {
-  const { directory } = config
   try {
-    assertOwnDatabase(config, await readIdentity(directory), found)
+    check(await readIdentity(directory))
     return undefined
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error

@@ -3,13 +3,11 @@ import {
   assertOwnSecret,
   callRunningHost,
   controlSocket,
-  IdentityError,
   modeOf,
   readConfig,
-  readIdentity,
   secretFile,
 } from '@mortise/host'
-import { lostIdentity } from '../data/lost-identity.ts'
+import { identityFinding } from './check-database.ts'
 import type { AsyncFindings, FixableFinding } from './finding.ts'
 
 export async function* checkFiles(directory: string): AsyncFindings {
@@ -47,15 +45,7 @@ async function* secretTrouble(directory: string): AsyncFindings {
 /** Reports a lost or rotated secret. Another check reports a wrong configuration. */
 async function otherSecret(directory: string): Promise<FixableFinding | undefined> {
   const config = await readConfig(directory).catch(() => undefined)
-  if (config === undefined) return undefined
-  try {
-    assertOwnSecret(config, await readIdentity(directory))
-    return undefined
-  } catch (error) {
-    if (!(error instanceof IdentityError)) throw error
-    const { message, hint } = await lostIdentity(error)
-    return { id: error.code, severity: 'error', message, hint }
-  }
+  return config && (await identityFinding(directory, (own) => assertOwnSecret(config, own)))
 }
 
 async function* socketTrouble(directory: string): AsyncFindings {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { readConfig } from '@mortise/host'
+import { readConfig, reservedBytes, volumeOf } from '@mortise/host'
 import { assertUsable, systemError, writtenFolders } from '../application/writable-folders.ts'
 import { assertCommandLockFile } from '../changes/command-lock.ts'
 import { asFailure } from '../terminal/explain.ts'
@@ -45,5 +45,21 @@ async function troubleOf(look: () => Promise<void>): Promise<FixableFinding | un
   } catch (error) {
     const { message, hint } = asFailure(error)
     return { id: 'folder-unusable', severity: 'error', message, hint }
+  }
+}
+
+/** Whether the SQLite file has room to grow. Another check reports a wrong configuration. */
+export async function* checkDisk(directory: string): AsyncFindings {
+  const config = await readConfig(directory).catch(() => undefined)
+  const file = config?.databaseFile
+  if (config === undefined || file === undefined || !existsSync(file)) return
+  const volume = await volumeOf(file)
+  const kept = reservedBytes(volume, config.storage.minFreeBytes)
+  if (volume.free >= Math.max(kept, 1)) return
+  yield {
+    id: 'storage-full',
+    severity: 'error',
+    message: `The disk of ${file} has ${volume.free} bytes free, and the host needs ${kept}: it refuses writes (503 storage-full), and reads still work.`,
+    hint: `Free disk space (df -h ${file}): the host then accepts writes again. The setting "storage.minFreeBytes" is the limit.`,
   }
 }

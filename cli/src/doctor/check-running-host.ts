@@ -7,11 +7,17 @@ import {
   readLockFile,
 } from '@mortise/host'
 import { ownEnvironment } from '../application/environment.ts'
+import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import { isCurrent } from '../changes/current-generation.ts'
-import { pendingSettings } from '../settings/pending-settings.ts'
+import { pendingSettings } from '../settings/setting-state.ts'
 import { hostPackageOf } from '../store/host-package.ts'
+import { retainedPackages } from '../store/installed-state.ts'
 import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
-import { retainedCode } from './retained-code.ts'
+
+/** From this number of packages on, report them. */
+const MANY = 20
+/** The memory of a replaced package, in MB, as measured (api-cart 0.08, api-purchase 0.11). */
+const MEGABYTES = 0.1
 
 /** Compares what the running host serves with what it should serve. */
 export async function* checkRunningHost(directory: string): AsyncFindings {
@@ -108,3 +114,29 @@ const failedTrouble = ({ modules }: ApplicationState): FixableFinding[] =>
       message: `${id} ${version} has failed: ${reason}. Its routes return 503.`,
       hint: `Correct the cause and restart the host, go back ("app module-rollback"), or disable the module ("app module-disable ${id}").`,
     }))
+
+export function retainedCode(state: ApplicationState): FixableFinding[] {
+  const packages = retainedPackages(state)
+  if (packages < MANY) return []
+  return [
+    {
+      id: 'code-retained',
+      severity: 'info',
+      message: `The running host keeps the code of ${packages} replaced packages in memory, about ${Math.round(packages * MEGABYTES)} MB, more with large dependencies.`,
+      hint: 'Only a restart frees that memory.',
+      packages,
+    },
+  ]
+}
+
+/** Whether all hosts of the database serve the same modules. */
+export async function* checkOtherHosts(directory: string): AsyncFindings {
+  const hosts = await differingHosts(directory)
+  if (hosts.length === 0) return
+  yield {
+    id: 'hosts-differ',
+    severity: 'warning',
+    message: `Hosts on this database serve different modules, so responses depend on the host. ${hosts.map(describeHost).join('; ')}.`,
+    hint: 'Finish the roll-out: run the same command there, or start the same image.',
+  }
+}

@@ -9,6 +9,7 @@ import {
   readPackage,
   storedModule,
 } from '@mortise/host'
+import { currentGeneration, externalChanges, isExternalChange } from '../changes/current-generation.ts'
 import { Failure } from '../failures/index.ts'
 import { activateRestored } from '../install/apply/activate.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
@@ -116,5 +117,17 @@ async function* unused(directory: string): AsyncFindings {
       await pruneStore(directory, await readLockFile(directory))
       return 'Removed.'
     },
+  }
+}
+
+/** Whether modules.lock.json differs from the generation in force. */
+export async function* checkLockFile(directory: string): AsyncFindings {
+  const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
+  if (present === undefined || !isExternalChange(lock, present)) return
+  yield {
+    id: 'lock-changed',
+    severity: 'warning',
+    message: `modules.lock.json differs from generation ${present.generation}, the current one. It was changed without a command, for example by git pull: ${externalChanges(lock, present)}.`,
+    hint: 'Run "app module-install": it prints the plan, takes a snapshot and applies the file. Or restore the previous file (git checkout), or run "app module-rollback".',
   }
 }

@@ -1,49 +1,42 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const archiveFailed = defineFailure(
-  'refused',
+export const archiveFailed = define.refused(
   'archive-failed',
   'The command would drop data, and it cannot write the archive of them to {folder}: {reason}',
   'Nothing was changed. Free disk space, or let this user write there, then try again.',
 )
 
-export const noArchive = defineFailure(
-  'notFound',
+export const noArchive = define.notFound(
   'no-archive',
   '{file} cannot be read: {reason}.',
   'Nothing was changed. Name a file from "app backup", "app module-rollback" or "app module-remove --purge".',
 )
 
-export const badArchive = defineFailure(
-  'refused',
+export const badArchive = define.refused(
   'bad-archive',
   '{file} cannot be restored: {reason}.',
   'Nothing was changed. Use another archive.',
 )
 
-export const archiveIsBundle = defineFailure(
-  'refused',
+export const archiveIsBundle = define.refused(
   'bad-archive',
   '{file} cannot be restored: it is a bundle, which contains modules and no data.',
   'Nothing was changed. Install it: app module-install {file}',
 )
 
-export const noSecretInArchive = defineFailure(
-  'refused',
+export const noSecretInArchive = define.refused(
   'bad-archive',
   '{file} contains no secret: it was made without --with-secret.',
   'Nothing was changed. Leave --with-secret out: .app/secret stays as it is.',
 )
 
-export const noSnapshot = defineFailure(
-  'refused',
+export const noSnapshot = define.refused(
   'no-snapshot',
   'The application cannot go back to generation {generation}: there is no snapshot of a matching database.',
   'Nothing was changed. Snapshots are kept for the last five generations. Restore an older backup: app restore',
 )
 
-export const snapshotUnusable = defineFailure(
-  'refused',
+export const snapshotUnusable = define.refused(
   'snapshot-unusable',
   'The snapshot {file} cannot be restored: {reason}.',
   {
@@ -52,15 +45,13 @@ export const snapshotUnusable = defineFailure(
   },
 )
 
-export const databaseServed = defineFailure(
-  'refused',
+export const databaseServed = define.refused(
   'host-running',
   'A host uses the database, and data can be restored only while no host runs: {reason}.',
   'Nothing was changed. Stop the host, then run the command again.',
 )
 
-export const hostRunning = defineFailure(
-  'refused',
+export const hostRunning = define.refused(
   'host-running',
   'A host runs this application, and data can be restored only while no host runs.',
   'Nothing was changed. Stop the host, then run the command again.',

@@ -1,42 +1,36 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const databaseUnreachable = defineFailure(
-  'unexpected',
+export const databaseUnreachable = define.unexpected(
   'database-unreachable',
   'The database cannot be reached: {reason}',
   'Start the server, or correct "database" in app.config.json or APP_DATABASE: host, user, password, certificate.',
 )
 
-export const databaseInUse = defineFailure(
-  'unexpected',
+export const databaseInUse = define.unexpected(
   'database-in-use',
   'Another process uses the database: a host that starts or stops, or a command.',
   'Wait for it or stop it, then try again.',
 )
 
-export const storageFailed = defineFailure(
-  'unexpected',
+export const storageFailed = define.unexpected(
   'storage-failed',
   'The disk or the database failed: {reason}',
   'Check the disk, then run "app doctor".',
 )
 
-export const hostStorageFailed = defineFailure(
-  'fatal',
+export const hostStorageFailed = define.fatal(
   'storage-failed',
   'The host stopped because it cannot trust its database any more: {reason}',
   'Check the disk, then start it again. All acknowledged writes are in the database.',
 )
 
-export const lostBeforeFirstStart = defineFailure(
-  'usage',
+export const lostBeforeFirstStart = define.usage(
   'database-lost',
   '{problem}. Nothing was changed.',
   'In a fresh clone, run "app init" to allow a new database. Otherwise mount the volume, or correct "database" in app.config.json or APP_DATABASE.',
 )
 
-export const databaseLost = defineFailure(
-  'usage',
+export const databaseLost = define.usage(
   'database-lost',
   'The database is lost. {problem}. Nothing was changed.',
   {
@@ -47,92 +41,79 @@ export const databaseLost = defineFailure(
   },
 )
 
-export const otherDatabase = defineFailure(
-  'usage',
+export const otherDatabase = define.usage(
   'other-database',
   '{problem}. Nothing was changed.',
   'Correct "database" in app.config.json or APP_DATABASE, or mount the right volume. To use this database from now on: app start --new-database',
 )
 
-export const migrationRefused = defineFailure(
-  'refused',
+export const migrationRefused = define.refused(
   'migration-refused',
   'The database cannot be migrated: {reason}',
   'The previous modules keep running. The author of the module has to correct the migration.',
 )
 
-export const notOnPostgres = defineFailure(
-  'refused',
+export const notOnPostgres = define.refused(
   'not-on-postgres',
   'This works with SQLite only: {reason}',
   'Nothing was changed.',
 )
 
-export const stillNeeded = defineFailure(
-  'refused',
+export const stillNeeded = define.refused(
   'still-served',
   'Another host on this database needs it: {reason}',
   'Install the same modules there, or stop that host, then try again. A killed host counts for half a minute.',
 )
 
-export const stillServed = defineFailure(
-  'refused',
+export const stillServed = define.refused(
   'still-served',
   'The data of {id} cannot be dropped: {host} serves it from the same database.',
   'Nothing was changed. Remove it everywhere first ("app module-remove {id}"; hosts that share this folder follow), then run the command again. A killed host counts for half a minute.',
 )
 
-export const notPurgeable = defineFailure(
-  'refused',
+export const notPurgeable = define.refused(
   'not-purgeable',
   'The data cannot be dropped: {reason}.',
   'Nothing was changed. Correct the cause, or remove the module without --purge.',
 )
 
-export const notMovable = defineFailure(
-  'refused',
+export const notMovable = define.refused(
   'not-movable',
   'The data cannot be moved: {reason}.',
   'The application still uses SQLite. Correct the cause, then run the command again.',
 )
 
-export const moveTargetUnreachable = defineFailure(
-  'unexpected',
+export const moveTargetUnreachable = define.unexpected(
   'database-unreachable',
   'The other database cannot be reached: {reason}',
   'The application still uses SQLite. Start that server, or correct --to: host, user, password, certificate.',
 )
 
-export const moveInterrupted = defineFailure(
-  'unexpected',
+export const moveInterrupted = define.unexpected(
   'move-interrupted',
   'The data were not moved: {reason}.',
   'The application still uses SQLite. Run the command again: it continues where this one stopped.',
 )
 
-export const moveBusy = defineFailure(
-  'busy',
+export const moveBusy = define.busy(
   'busy',
   'A host of this application is starting or stopping.',
   'Run the command again: it continues where this one stopped.',
 )
 
-export const notOnSqlite = defineFailure(
-  'refused',
+export const notOnSqlite = define.refused(
   'not-on-sqlite',
   'This application already uses PostgreSQL, and the command moves data from SQLite only.',
   'Nothing was changed. To move from one PostgreSQL to another: app backup <file>, app config set database <url>, then app restore <file>.',
 )
 
-export const databaseOverridden = defineFailure(
-  'refused',
+export const databaseOverridden = define.refused(
   'database-overridden',
   'APP_DATABASE is set and overrides app.config.json, where the command would name the new database.',
   'Write its value to app.config.json ("app config set database …"), unset it, and restart the host.',
 )
 
-export const nothingToMove = defineFailure(
-  'refused',
+export const nothingToMove = define.refused(
   'no-data',
   'There is no SQLite database yet, so there is nothing to move.',
   'Start the application on PostgreSQL, with the password in PGPASSWORD: app config set database "{url}"',

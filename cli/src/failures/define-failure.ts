@@ -29,26 +29,38 @@ interface FailureTexts {
 export type FailureEntry<Values = unknown> = FailureTexts &
   ([Partial<Values>] extends [Values] ? (values?: Values) => Failure : (values: Values) => Failure)
 
-/**
- * Declares a way in which a command fails. docs/errors.md lists all of them, with their texts.
- *
- * @param code kebab-case, stable; several failures may share one that a program handles alike
- * @param message what happened and why, a sentence with `{places}`
- * @param hint what to do next, with `{places}`; or one hint for each case, which the caller names
- */
-export function defineFailure<Message extends string, const Hint extends string | Hints>(
-  kind: FailureKind,
-  code: string,
-  message: Message,
-  hint: Hint,
-): FailureEntry<
-  Hint extends string ? Values<Message | Hint> : Hint extends Hints ? CaseValues<Message, Hint> : never
-> {
-  const hints: Hints = typeof hint === 'string' ? { always: hint } : hint
-  const create = (values: Readonly<Record<string, unknown>> = {}) => {
-    const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, place) => String(values[place]))
-    const advice = hints[typeof hint === 'string' ? 'always' : String(values.hint)] as string
-    return new Failure(kind, code, fill(message), fill(advice), values)
+const definer =
+  (kind: FailureKind) =>
+  <Message extends string, const Hint extends string | Hints>(
+    code: string,
+    message: Message,
+    hint: Hint,
+  ): FailureEntry<
+    Hint extends string ? Values<Message | Hint> : Hint extends Hints ? CaseValues<Message, Hint> : never
+  > => {
+    const hints: Hints = typeof hint === 'string' ? { always: hint } : hint
+    const create = (values: Readonly<Record<string, unknown>> = {}) => {
+      const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, place) => String(values[place]))
+      const advice = hints[typeof hint === 'string' ? 'always' : String(values.hint)] as string
+      return new Failure(kind, code, fill(message), fill(advice), values)
+    }
+    return Object.assign(create, { kind, code, message, hints }) as never
   }
-  return Object.assign(create, { kind, code, message, hints }) as never
+
+/**
+ * Declares a way in which a command fails, of each kind. docs/errors.md lists all of them, with
+ * their texts.
+ *
+ * - code: kebab-case, stable; several failures may share one that a program handles alike
+ * - message: what happened and why, a sentence with `{places}`
+ * - hint: what to do next, with `{places}`; or one hint for each case, which the caller names
+ */
+export const define = {
+  unexpected: definer('unexpected'),
+  usage: definer('usage'),
+  notFound: definer('notFound'),
+  refused: definer('refused'),
+  activation: definer('activation'),
+  busy: definer('busy'),
+  fatal: definer('fatal'),
 }

@@ -1,8 +1,7 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 import { exitCodes, Failure } from './failure.ts'
 
-export const lockLost = defineFailure(
-  'usage',
+export const lockLost = define.usage(
   'lock-lost',
   '{problem}. The command does not know what is installed, so it changed nothing.',
   {
@@ -12,22 +11,19 @@ export const lockLost = defineFailure(
   },
 )
 
-export const lockChanged = defineFailure(
-  'refused',
+export const lockChanged = define.refused(
   'lock-changed',
   'Nothing was changed: modules.lock.json differs from generation {generation}, the current one. It was changed without a command, for example by git pull: {changes}.',
   'Run "app module-install" first to apply it, or go back: app module-rollback',
 )
 
-export const lockDiffers = defineFailure(
-  'refused',
+export const lockDiffers = define.refused(
   'lock-differs',
   '{difference}.',
   'Restore modules.lock.json from version control or from a backup.',
 )
 
-export const frozen = defineFailure(
-  'refused',
+export const frozen = define.refused(
   'frozen',
   'Nothing was installed: {reason}, and --frozen installs exactly what the lock file names.',
   'Install it elsewhere without --frozen, commit modules.lock.json, then try again.',

@@ -1,55 +1,48 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const breaking = defineFailure(
-  'refused',
+export const breaking = define.refused(
   'breaking',
   '{names} is refused: --fail-on-breaking is set, and the changes above are breaking.',
   'Nothing was changed. Adapt the callers and modules that depend on it, then install it without --fail-on-breaking.',
 )
 
-export const moduleNotInstalled = defineFailure(
-  'notFound',
+export const moduleNotInstalled = define.notFound(
   'not-installed',
   'The module {name} is not installed.',
   'To see what it contains: app module-info {source}. To install it: app module-install {name}',
 )
 
-export const notInstalled = defineFailure('notFound', 'not-installed', '{name} is not installed.', {
+export const notInstalled = define.notFound('not-installed', '{name} is not installed.', {
   installed: 'These are installed: {installed}.',
   path: 'Name an installed module. To install another version from there: app module-install {name}',
   nothing: 'Nothing is installed.',
 })
 
-export const idTaken = defineFailure(
-  'refused',
+export const idTaken = define.refused(
   'id-taken',
   'The package {name} is refused: the module "{id}" is already installed from the package {installed}.',
   'To replace it, remove it first: app module-remove {id}',
 )
 
-export const conflict = defineFailure(
-  'refused',
+export const conflict = define.refused(
   'conflict',
   'The module {id} is refused: {reason}.',
   'Remove the other module first ("app module-remove"), or leave this one out.',
 )
 
-export const invalidSettings = defineFailure(
-  'refused',
+export const invalidSettings = define.refused(
   'invalid-settings',
   'The module {id} is refused: {reason}.',
   'Nothing was changed. Set it first, also if the module is not installed yet: app config set {id}.<setting> <value>. To remove one: app config unset {id}.<setting>',
 )
 
-export const contractConflict = defineFailure(
-  'refused',
+export const contractConflict = define.refused(
   'contract-conflict',
   'The module {id} is refused: {reason}.',
   'Leave one of the modules out, or remove it first ("app module-remove").',
 )
 
-export const contractMissing = defineFailure(
-  'refused',
+export const contractMissing = define.refused(
   'contract-missing',
   'The module {module} requires the contract "{contract}" ({range}): {reason}.',
   {
@@ -58,39 +51,34 @@ export const contractMissing = defineFailure(
   },
 )
 
-export const required = defineFailure(
-  'refused',
+export const required = define.refused(
   'required',
   '{names} cannot be {what}: {module} requires the contract "{contract}" of it.',
   'Nothing was changed. Add {module} to the command, or run the command for {module} first.',
 )
 
-export const hostRange = defineFailure(
-  'refused',
+export const hostRange = define.refused(
   'host-range',
   'The module {id} is refused: it requires host {range}, and this host is {version}.',
   'Install a version of the module for this host.',
 )
 
-export const peerMissing = defineFailure(
-  'refused',
+export const peerMissing = define.refused(
   'peer-missing',
   'The package {target} is refused: the host does not provide its peer dependency {peer}. It provides {provided}.',
   'Nothing was changed. The module has to list it in "dependencies".',
 )
 
-export const peerRange = defineFailure(
-  'refused',
+export const peerRange = define.refused(
   'peer-range',
   'The package {target} is refused: it needs {peer} {range}, and the host provides {provided}.',
   'Install a version of the module for this host.',
 )
 
-export const hostLeavesModules = defineFailure(
-  'refused',
+export const hostLeavesModules = define.refused(
   'host-range',
   'The host {version} is refused: {needs}.',
   'Upgrade them first (app module-upgrade {ids}), or disable them: in the same change with "app host-upgrade --disable-incompatible", or earlier with "app module-disable".',
 )
 
-export const noVersion = defineFailure('usage', 'usage', '"{text}" is not a version.', 'Write name@1.2.3.')
+export const noVersion = define.usage('usage', '"{text}" is not a version.', 'Write name@1.2.3.')

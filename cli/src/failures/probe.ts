@@ -1,7 +1,6 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const breaksPrevious = defineFailure(
-  'refused',
+export const breaksPrevious = define.refused(
   'breaks-former',
   'The upgrade of {module} to {next} is refused: version {previous} fails on the schema after its migrations: {reason}. Requests would fail until the switch, and after a rollback.',
   {
@@ -11,14 +10,13 @@ export const breaksPrevious = defineFailure(
   },
 )
 
-export const probeFailed = defineFailure('refused', 'probe-failed', '{problem}', {
+export const probeFailed = define.refused('probe-failed', '{problem}', {
   others:
     'Nothing was changed. Report it to the author of the module, or correct its settings in app.config.json.',
   own: 'Nothing was changed. Correct the module in its folder, then install it again; --verbose shows where the error comes from.',
 })
 
-export const hostTrialFailed = defineFailure(
-  'refused',
+export const hostTrialFailed = define.refused(
   'host-refused',
   'The host {version} is refused: {reason}',
   'Nothing was changed. Correct the cause. If a module causes it, upgrade or disable that module first (app module-disable).',

@@ -1,15 +1,13 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 import { exitCodes, Failure } from './failure.ts'
 
-export const notUndoable = defineFailure(
-  'refused',
+export const notUndoable = define.refused(
   'not-undoable',
   'The application cannot go back: {reason}',
   'Nothing was changed. Install a newer version of the module, or restore a backup: app restore',
 )
 
-export const irreversible = defineFailure(
-  'refused',
+export const irreversible = define.refused(
   'irreversible',
   'The application cannot go back to generation {generation}: the migration {migration} of {module} cannot be undone.',
   {
@@ -20,29 +18,25 @@ export const irreversible = defineFailure(
   },
 )
 
-export const generationUnreadable = defineFailure(
-  'notFound',
+export const generationUnreadable = define.notFound(
   'generation-unreadable',
   'The application cannot go back to generation {generation}: {reason}',
   'Restore the file from a backup of the folder, or choose another generation: app module-history',
 )
 
-export const noSuchGeneration = defineFailure(
-  'notFound',
+export const noSuchGeneration = define.notFound(
   'no-such-generation',
   'There is no generation {generation}.',
   'To list all generations: app module-history',
 )
 
-export const noPreviousGeneration = defineFailure(
-  'notFound',
+export const noPreviousGeneration = define.notFound(
   'no-such-generation',
   'There is no previous generation.',
   'To list all generations: app module-history',
 )
 
-export const newerHostServes = defineFailure(
-  'refused',
+export const newerHostServes = define.refused(
   'host-running',
   'Generation {generation} has an older host version, and a newer host still uses its tables: {hosts}.',
   'Nothing was changed. Stop that host, run the command again, then start the application. A killed host counts for half a minute.',

@@ -1,14 +1,12 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const invalidConfig = defineFailure(
-  'usage',
+export const invalidConfig = define.usage(
   'invalid-config',
   'The configuration is invalid: {reason}',
   'Correct it, then try again.',
 )
 
-export const settingRefused = defineFailure(
-  'usage',
+export const settingRefused = define.usage(
   'invalid-setting',
   'app.config.json would be invalid: {problems}.',
   {
@@ -17,13 +15,12 @@ export const settingRefused = defineFailure(
   },
 )
 
-export const settingGroup = defineFailure('usage', 'setting-group', '"{key}" is a group of settings.', {
+export const settingGroup = define.usage('setting-group', '"{key}" is a group of settings.', {
   settings: 'Name one: {settings}.',
   empty: 'It has no settings to change.',
 })
 
-export const noSuchOwner = defineFailure(
-  'notFound',
+export const noSuchOwner = define.notFound(
   'not-installed',
   'Unknown setting "{key}": "{name}" is neither an installed module nor a setting of the host.',
   {
@@ -34,33 +31,25 @@ export const noSuchOwner = defineFailure(
   },
 )
 
-export const unknownSetting = defineFailure(
-  'usage',
-  'unknown-setting',
-  '"{key}" is not a setting of {owner}.',
-  {
-    none: '{owner} has no settings.',
-    known: 'Its settings: {settings}.',
-    misspelt: 'Did you mean {near}?',
-  },
-)
+export const unknownSetting = define.usage('unknown-setting', '"{key}" is not a setting of {owner}.', {
+  none: '{owner} has no settings.',
+  known: 'Its settings: {settings}.',
+  misspelt: 'Did you mean {near}?',
+})
 
-export const envFileUnreadable = defineFailure(
-  'usage',
+export const envFileUnreadable = define.usage(
   'env-file-unreadable',
   'The environment file {file}, which the setting "envFile" names, cannot be read: {reason}',
   'Restore the file, make it readable for this user, or correct "envFile".',
 )
 
-export const otherDatabaseVariable = defineFailure(
-  'usage',
+export const otherDatabaseVariable = define.usage(
   'other-environment',
   'APP_DATABASE is {own} here, and the running host uses {hosts}. Nothing was changed.',
   'Unset APP_DATABASE to use the database of the running host, or restart the host with this one.',
 )
 
-export const otherSecretVariable = defineFailure(
-  'usage',
+export const otherSecretVariable = define.usage(
   'other-environment',
   'APP_SECRET differs from the secret of the running host. Nothing was changed.',
   'Unset APP_SECRET to use the secret of the running host, or restart the host with this one.',

@@ -1,93 +1,64 @@
-import { defineFailure } from './define-failure.ts'
+import { define } from './define-failure.ts'
 
-export const wrongUsage = defineFailure(
-  'usage',
-  'usage',
-  '{problem}',
-  'See "app --help", or --help of the command.',
-)
+export const wrongUsage = define.usage('usage', '{problem}', 'See "app --help", or --help of the command.')
 
-export const missingCommand = defineFailure(
-  'usage',
+export const missingCommand = define.usage(
   'usage',
   'A command is missing.',
   'See "app --help" for all commands.',
 )
 
-export const noNumber = defineFailure(
-  'usage',
+export const noNumber = define.usage(
   'usage',
   '"{text}" is not a number for {option}.',
-  'Use an integer of 1 or more.',
+  'Use an integer {range}.',
 )
 
-export const noSecondsToWait = defineFailure(
-  'usage',
+export const noSecondsToWait = define.usage(
   'usage',
   '"{text}" is not a number of seconds.',
   'Write --wait, or --wait 30.',
 )
 
-export const noSecondsToSettle = defineFailure(
-  'usage',
+export const noSecondsToSettle = define.usage(
   'usage',
   '"{text}" is not a number of seconds for --settle.',
   'Use an integer from 0 to {longest}.',
 )
 
-export const noPort = defineFailure(
-  'usage',
-  'usage',
-  '"{text}" is not a port.',
-  'Use a number from 0 to 65535.',
-)
-
-export const noWorkers = defineFailure(
-  'usage',
-  'usage',
-  '"{text}" is not a number of processes.',
-  'Use a number from 1 to 999; one per core is enough.',
-)
-
-export const noGenerationNumber = defineFailure(
-  'usage',
+export const noGenerationNumber = define.usage(
   'usage',
   '"{text}" is not a generation.',
   'Use a number from "app module-history".',
 )
 
-export const namedTwice = defineFailure(
-  'usage',
+export const namedTwice = define.usage(
   'usage',
   'The {what} is given twice: {first} and {second}.',
   'Give it once.',
 )
 
-export const wrongConfigCall = defineFailure(
-  'usage',
+export const wrongConfigCall = define.usage(
   'usage',
   'Wrong arguments of "app config".',
   'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
 )
 
-export const wrongReplayCall = defineFailure(
-  'usage',
+export const wrongReplayCall = define.usage(
   'usage',
   '{problem}',
   'Write app {command}, app {command} replay <id>, app {command} replay --all or app {command} discard <id>.',
 )
 
-export const wrongMoveTarget = defineFailure(
-  'usage',
+export const wrongMoveTarget = define.usage(
   'usage',
   '--to {problem}.',
   'Write app migrate-data --to "postgres://user@host/database?schema=shop".',
 )
 
-export const wrongToken = defineFailure('usage', 'usage', '{problem}', 'See "app token --help" for examples.')
+export const wrongToken = define.usage('usage', '{problem}', 'See "app token --help" for examples.')
 
-export const wrongModuleName = defineFailure(
-  'usage',
+export const wrongModuleName = define.usage(
   'usage',
   '"{name}" is not a name for a module.',
   'Use lower-case letters, digits and hyphens, with a scope if you have one: wishlist, or @acme/wishlist.',

@@ -1,5 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { configFile, readConfig, readLockFile } from '@mortise/host'
+import {
+  assertHostSettings,
+  ConfigError,
+  checkSettings,
+  configFile,
+  type ModulePackage,
+  moduleSettings,
+  overrideFromEnvironment,
+  readConfig,
+  readLockFile,
+  variableOf,
+} from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
 import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
@@ -9,9 +20,8 @@ import { probeCandidates } from '../install/probe/probe-candidates.ts'
 import { readInstalled } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { findSettable, findWritten } from './find-settings.ts'
-import { parseValue } from './parse-value.ts'
 import { type Setting, type SettingsOwner, shown } from './setting.ts'
-import { moduleProblems, settingProblems } from './setting-problems.ts'
+import { parseValue } from './setting-state.ts'
 
 export interface SettingRequest {
   readonly directory: string
@@ -118,33 +128,78 @@ async function problemsOfOthers(
   { json }: ConfigText,
 ): Promise<string[]> {
   if (owner.module === undefined) return []
-  const { modules } = await readLockFile(directory)
-  const others = Object.entries(modules).filter(([id, locked]) => locked.enabled && id !== owner.module)
-  const problems = others.map(async ([id, locked]) => {
-    const { settingsSchema } = await readInstalled(id, locked, directory)
-    return moduleProblems(id, settingsSchema, json)
-  })
-  return (await Promise.all(problems)).flat()
+  const others = (await enabledPackages(directory)).filter(({ manifest }) => manifest.id !== owner.module)
+  return others.flatMap(({ manifest, settingsSchema }) => moduleProblems(manifest.id, settingsSchema, json))
 }
 
 /** Probes all enabled modules with the new settings. */
 async function tryOut(directory: string, id: string, { json }: ConfigText): Promise<void> {
-  const { modules } = await readLockFile(directory)
-  const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)
-  if (!enabled.some(([other]) => other === id)) return
-  const packages = await Promise.all(
-    enabled.map(([other, locked]) => readInstalled(other, locked, directory)),
-  )
+  const enabled = await enabledPackages(directory)
+  const own = enabled.filter(({ manifest }) => manifest.id === id)
+  if (own.length === 0) return
   const config = { ...(await readConfig(directory)), modules: (json.modules ?? {}) as never }
-  const own = packages.filter(({ manifest }) => manifest.id === id)
-  await probeCandidates(
-    config,
-    packages.filter(({ manifest }) => manifest.id !== id),
-    own,
-  )
+  const others = enabled.filter(({ manifest }) => manifest.id !== id)
+  await probeCandidates(config, others, own)
+}
+
+async function enabledPackages(directory: string): Promise<ModulePackage[]> {
+  const enabled = Object.entries((await readLockFile(directory)).modules).filter(([, { enabled }]) => enabled)
+  return await Promise.all(enabled.map(([id, locked]) => readInstalled(id, locked, directory)))
 }
 
 function wrongSetting(clauses: readonly string[], value: string | undefined): Failure {
   const problems = clauses.join('; ')
   return settingRefused({ problems, hint: value === undefined ? 'unset' : 'set' })
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The problems that `before` does not have, and all of the changed setting. */
+function settingProblems(
+  owner: SettingsOwner,
+  setting: Setting,
+  before: Json,
+  after: Json,
+): { readonly caused: readonly string[]; readonly others: readonly string[] } {
+  const known = problemsOf(owner, setting, before)
+  const own = setting.path.join('.')
+  const wrong = problemsOf(owner, setting, after)
+  const isCaused = (clause: string) =>
+    !known.includes(clause) || clause.startsWith(`"${own}"`) || clause.startsWith(`"${own}.`)
+  return { caused: wrong.filter(isCaused), others: wrong.filter((clause) => !isCaused(clause)) }
+}
+
+/** The problems of a module's settings. */
+function moduleProblems(
+  id: string,
+  schema: SettingsOwner['schema'],
+  json: Json,
+  environment = process.env,
+): readonly string[] {
+  return wrongIn(() => {
+    moduleSettings({ modules: (json.modules ?? {}) as never, environment }, id, schema)
+  })
+}
+
+/** Checks the value of the setting in the file, even if a variable overrides it here. */
+function problemsOf({ module, schema }: SettingsOwner, { path }: Setting, json: Json): readonly string[] {
+  const { [variableOf(path)]: _, ...environment } = process.env
+  if (module !== undefined) return moduleProblems(module, schema, json, environment)
+  if (schema === undefined) return []
+  const { $schema: __, modules: ___, ...settings } = structuredClone(json) as Record<string, unknown>
+  return wrongIn(() => {
+    overrideFromEnvironment(settings, schema, environment)
+    checkSettings(settings, schema)
+    assertHostSettings(settings as never)
+  })
+}
+
+function wrongIn(check: () => void): readonly string[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.wrong
+    throw error
+  }
 }

@@ -1,7 +1,7 @@
-import { type PendingSetting, variableOf } from '@mortise/host'
+import { callRunningHost, type PendingSetting, variableOf } from '@mortise/host'
 import { type ConfigText, valueAt } from '../application/config-text.ts'
-import { parseValue } from './parse-value.ts'
-import { type Setting, shown } from './setting.ts'
+import { hostSettings } from './find-settings.ts'
+import { type Schema, type Setting, shown } from './setting.ts'
 
 /** A setting as a command would read it here; null stands for no value. */
 export interface SettingState {
@@ -44,4 +44,28 @@ export function settingState(
     ...(waits && { inForce: waits.inForce ?? null }),
     ...(waits?.option && { option: waits.option }),
   }
+}
+
+/** The possible meanings of a value, the likeliest first: as the schema says, JSON, text. */
+export function parseValue(text: string, schema: Schema): readonly [unknown, ...unknown[]] {
+  if (schema.type === 'string') return [text]
+  try {
+    const value: unknown = JSON.parse(text)
+    return value === text ? [value] : [value, text]
+  } catch {
+    return [text]
+  }
+}
+
+/** What the running host uses otherwise, without secrets. Empty if no host runs. */
+export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
+  // An older host does not know this call.
+  const answer = await callRunningHost(directory, 'settings').catch(() => undefined)
+  if (answer === undefined) return []
+  const schemas = new Map(hostSettings().map(({ key, schema }) => [key, schema]))
+  return answer.pending.flatMap(({ key, option, inForce, next }) => {
+    const schema = schemas.get(key)
+    if (schema === undefined) return []
+    return [{ key, option, inForce: shown(inForce, schema) ?? null, next: shown(next, schema) ?? null }]
+  })
 }

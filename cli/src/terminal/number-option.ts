@@ -1,8 +1,14 @@
 import { noNumber } from '../failures/index.ts'
 
-/** The value of an option that takes a number from 1 on. Undefined if it is missing. */
-export function numberOption(name: string, text: string | boolean | undefined): number | undefined {
+/** The value of an option that takes an integer. Undefined if it is missing. */
+export function numberOption(
+  option: string,
+  text: string | boolean | undefined,
+  [least, most]: readonly [number, number] = [1, Number.MAX_SAFE_INTEGER],
+): number | undefined {
   if (text === undefined) return undefined
-  if (typeof text === 'string' && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw noNumber({ text: String(text), option: name })
+  const number = Number(text)
+  if (typeof text === 'string' && /^\d{1,15}$/.test(text) && number >= least && number <= most) return number
+  const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
+  throw noNumber({ text: String(text), option, range })
 }

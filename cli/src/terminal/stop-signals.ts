@@ -13,20 +13,14 @@ export class StopSignals {
   readonly #stop = new AbortController()
   readonly #cut = new AbortController()
   #since = 0
+  /** The first signal aborts this; its reason is the signal's name. */
+  readonly stop: AbortSignal = this.#stop.signal
+  /** A later Ctrl-C at a terminal aborts this. */
+  readonly cut: AbortSignal = this.#cut.signal
 
   /** Listens from now on, until the process ends or `release`. */
   constructor() {
     for (const name of names) process.on(name, this.#hear)
-  }
-
-  /** The first signal aborts this; its reason is the signal's name. */
-  get stop(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  /** A later Ctrl-C at a terminal aborts this. */
-  get cut(): AbortSignal {
-    return this.#cut.signal
   }
 
   /** Restores the default behaviour of the signals. */
@@ -36,7 +30,7 @@ export class StopSignals {
 
   readonly #hear = (name: StopSignal): void => {
     const now = performance.now()
-    if (!this.#stop.signal.aborted) {
+    if (!this.stop.aborted) {
       this.#since = now
       this.#stop.abort(name)
     } else if (name === 'SIGINT' && isOnTerminal() && now - this.#since > SAME_KEY) this.#cut.abort()

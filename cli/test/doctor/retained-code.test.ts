@@ -1,5 +1,5 @@
 import t from 'tap'
-import { retainedCode } from '../../src/doctor/retained-code.ts'
+import { retainedCode } from '../../src/doctor/check-running-host.ts'
 import { retainedPackages } from '../../src/store/installed-state.ts'
 
 const state = (loadedPackages: number) => ({

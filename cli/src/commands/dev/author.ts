@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { ModuleError, readLockFile } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
@@ -150,12 +151,6 @@ export class Author {
     }
   }
 
-  /** Nobody answers a question any more. */
-  #untilStopped(): Promise<false> {
-    const { signal } = this.#stopped
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }))
-  }
-
   async #deliverOnce() {
     const { module, directory, running, log, terminal, yes } = this.#options
     const options: Omit<DeliverOptions, 'remakesTables'> = {
@@ -172,7 +167,9 @@ export class Author {
       const refused = changedMigration({ reason: error.message })
       if (!yes && !terminal.interactive) throw refused
       const question = `${capitalised(error.message)}.\nCreate the tables of ${error.id} again? Their rows are lost.`
-      if (!yes && !(await Promise.race([terminal.confirm(question), this.#untilStopped()]))) throw refused
+      // Nobody answers once it is stopped.
+      const stopped = once(this.#stopped.signal, 'abort').then(() => false)
+      if (!yes && !(await Promise.race([terminal.confirm(question), stopped]))) throw refused
       return await deliver({ ...options, remakesTables: true })
     }
   }

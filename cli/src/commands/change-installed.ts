@@ -1,0 +1,45 @@
+import { writeConfigSchema } from '../application/application-folder.ts'
+import type { Asked } from '../install/input.ts'
+import { changeModules } from '../install/pipeline.ts'
+import { secondsToSettle, settledText, waitUntilSettled } from '../install/settle.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Call } from '../terminal/command.ts'
+
+/**
+ * Changes what is installed, and waits as the options say.
+ * @param words the command line, for the history
+ */
+export async function changeInstalled(
+  { options, terminal, application }: Call,
+  words: readonly string[],
+  asked: Asked,
+) {
+  const seconds = secondsToSettle(options.settle)
+  const directory = await application()
+  const dryRun = options.dryRun === true
+  const applied = await changeModules({
+    ...{ ...asked, directory, command: words.join(' '), terminal, dryRun },
+    yes: options.yes === true,
+    offline: options.offline === true,
+    failOnBreaking: options.failOnBreaking === true,
+  })
+  if (!dryRun) await writeConfigSchema(directory)
+  const live = applied.switched?.live ?? (await isServed(directory))
+  const settled = await waitUntilSettled(directory, applied.switched, seconds, terminal)
+  return { ...applied, directory, dryRun, live, settled }
+}
+
+/** Enables or disables modules, and reports the result. */
+export async function switchModules(call: Call, kind: 'enable' | 'disable'): Promise<void> {
+  const names = call.arguments
+  const done = await changeInstalled(call, [`module-${kind}`, ...names], { kind, names })
+  const { generation, changed, unchanged, live, settled } = done
+  call.terminal.result(
+    { generation, changed, unchanged, live, ...(settled !== undefined && { settled }) },
+    [
+      ...unchanged.map((id) => `Nothing to do: ${id} is already ${kind}d.`),
+      ...changed.map((id) => `${kind === 'enable' ? 'Enabled' : 'Disabled'} ${id}.`),
+      ...settledText(settled),
+    ].join('\n'),
+  )
+}
