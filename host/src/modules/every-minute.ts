@@ -1,4 +1,4 @@
-import { type Database, isLoggedElsewhere, type Transaction } from '@mortise/module-sdk'
+import { type Database, Loop, type Transaction } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { Lease } from './lease.ts'
 
@@ -40,8 +40,7 @@ export function everyMinute(
 ): void {
   const lease = new Lease(name)
   let holds = false
-  let closing = false
-  let running: Promise<void> | undefined
+  let isFirst = true
   /** The start of the wait, on the clock of `performance`. */
   let waitingSince: number | undefined
 
@@ -59,36 +58,27 @@ export function everyMinute(
     return waitingSince !== undefined && performance.now() - waitingSince < PATIENCE
   }
 
-  async function runAll(): Promise<void> {
-    let more = true
-    while (more && !closing) {
-      const state = await inTurn(database, function* () {
+  const loop = new Loop({
+    async step() {
+      if (isFirst) {
+        isFirst = false
+        return { ms: MINUTE }
+      }
+      const { taken, more } = await inTurn(database, function* () {
         const waits = mustWait(yield* lease.age())
         const taken = !waits && (yield* lease.take())
         return { taken, more: taken && (yield* work()) }
       })
-      holds = state.taken
-      more = state.more
-    }
-  }
-
-  const timer = setInterval(() => {
-    running ??= runAll()
-      .catch((error) =>
-        app.log[isLoggedElsewhere(error) ? 'debug' : 'error'](
-          error,
-          `"${name}" failed; the host tries again within a minute`,
-        ),
-      )
-      .finally(() => {
-        running = undefined
-      })
-  }, MINUTE)
-  timer.unref()
+      holds = taken
+      return { ms: more ? 0 : MINUTE }
+    },
+    log: app.log,
+    trouble: `"${name}" failed`,
+    pause: MINUTE,
+  })
+  loop.begin()
   app.addHook('onClose', async () => {
-    closing = true
-    clearInterval(timer)
-    await running
+    await loop.stop()
     // If that fails, the lease expires by itself.
     if (holds) await database.transaction(() => lease.release()).catch(() => {})
   })

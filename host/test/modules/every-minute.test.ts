@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 /** Hosts on one database whose minutes go by when `tick` is called. */
 async function hosts(t: Test, open: Open, count: number, work: (host: string) => Transaction<boolean>) {
-  mock.timers.enable({ apis: ['setInterval'] })
+  mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const storage = await open()
   await storage.migrate([hostMigrations])
@@ -27,11 +27,12 @@ async function hosts(t: Test, open: Open, count: number, work: (host: string) =>
     const failures: string[] = []
     const told: string[] = []
     app.log.info = (text: string) => told.push(text)
-    app.log.error = (error: Error) => failures.push(error.message)
+    app.log.warn = ({ err }: { err: Error }) => failures.push(err.message)
     everyMinute(app, storage, 'work', () => work(`host ${index}`))
     t.teardown(() => app.close())
     return { failures, told, close: () => app.close() }
   })
+  await setImmediate()
   return {
     made,
     storage,
@@ -153,12 +154,13 @@ testOnEngines('leases use the clock of the database, not of a host', async (t, o
 })
 
 testOnEngines('periodic work continues while there is more, and ends with its host', async (t, open) => {
-  const { made, tick, done } = await hosts(t, open, 1, function* (host) {
+  const { made, asked, tick, done } = await hosts(t, open, 1, function* (host) {
     yield* note(host)
     return (yield* many(sql`SELECT host FROM done`)).length !== 7
   })
   tick()
-  await until(async () => (await done()).length === 7)
+  await asked(7)
+  t.equal((await done()).length, 7)
   tick()
   await until(async () => (await done()).length > 8)
   await made[0]?.close()
