@@ -1,4 +1,13 @@
-import { type Database, Loop, maybeOne, newId, now, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  type Database,
+  isLoggedElsewhere,
+  maybeOne,
+  newId,
+  now,
+  run,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { lasts } from '../events/handler-times.ts'
 
@@ -40,7 +49,8 @@ export function everyMinute(
 ): void {
   const lease = new Lease(name)
   let holds = false
-  let isFirst = true
+  let closing = false
+  let running: Promise<void> | undefined
   /** The start of the wait, on the clock of `performance`. */
   let waitingSince: number | undefined
 
@@ -58,27 +68,36 @@ export function everyMinute(
     return waitingSince !== undefined && performance.now() - waitingSince < PATIENCE
   }
 
-  const loop = new Loop({
-    async step() {
-      if (isFirst) {
-        isFirst = false
-        return { ms: MINUTE }
-      }
-      const { taken, more } = await inTurn(database, function* () {
+  async function runAll(): Promise<void> {
+    let more = true
+    while (more && !closing) {
+      const state = await inTurn(database, function* () {
         const waits = mustWait(yield* lease.age())
         const taken = !waits && (yield* lease.take())
         return { taken, more: taken && (yield* work()) }
       })
-      holds = taken
-      return { ms: more ? 0 : MINUTE }
-    },
-    log: app.log,
-    trouble: `"${name}" failed`,
-    pause: MINUTE,
-  })
-  loop.begin()
+      holds = state.taken
+      more = state.more
+    }
+  }
+
+  const timer = setInterval(() => {
+    running ??= runAll()
+      .catch((error) =>
+        app.log[isLoggedElsewhere(error) ? 'debug' : 'error'](
+          error,
+          `"${name}" failed; the host tries again within a minute`,
+        ),
+      )
+      .finally(() => {
+        running = undefined
+      })
+  }, MINUTE)
+  timer.unref()
   app.addHook('onClose', async () => {
-    await loop.stop()
+    closing = true
+    clearInterval(timer)
+    await running
     // If that fails, the lease expires by itself.
     if (holds) await database.transaction(() => lease.release()).catch(() => {})
   })
