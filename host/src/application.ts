@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
@@ -108,7 +109,7 @@ export class Application {
   readonly #drained = new AbortController()
   readonly #control: FastifyInstance
   readonly #hold: WritePause
-  readonly #stopTelling: () => void
+  readonly #stopTelling: readonly (() => void)[]
   readonly #heartbeats: HostHeartbeats | undefined
   /** The number of silent processes in the parent's last message. */
   silentWorkers = 0
@@ -141,14 +142,11 @@ export class Application {
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
-    const stops = [
+    this.#stopTelling = [
       logRefusals(this, log, 'writes', 'reads continue'),
       logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
-    this.#stopTelling = () => {
-      for (const stop of stops) stop()
-    }
     this.#control = createControl(this.#controlled(), log)
   }
 
@@ -410,14 +408,9 @@ export class Application {
 
   #finish(end: () => Promise<void>): Promise<void> {
     if (this.#stopping === undefined) {
+      const { resolve, reject } = this.#parts.closed
       this.#stopping = end()
-      this.#stopping.then(
-        () =>
-          this.#failure === undefined
-            ? this.#parts.closed.resolve()
-            : this.#parts.closed.reject(this.#failure),
-        this.#parts.closed.reject,
-      )
+      this.#stopping.then(() => (this.#failure === undefined ? resolve() : reject(this.#failure)), reject)
     }
     return this.#stopping
   }
@@ -426,20 +419,17 @@ export class Application {
   #fail(error: Error): void {
     this.#failure = error
     this.#drained.abort()
-    const end = async () => {
+    const ended = this.#finish(async () => {
       await this.#hangUp(LAST_REQUESTS)
       await this.#end()
-    }
-    this.#finish(end).catch(() => {}) // `closed` reports it
+    })
+    ended.catch(() => {}) // `closed` reports it
   }
 
   async #listen({ port, host }: StartOptions): Promise<void> {
     const { server, basePath } = this.#parts.config
-    const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
-    const place = { port: port ?? server.port, host: host ?? server.host, backlog: BACKLOG }
-    this.#server.once('error', reject).listen(place, resolve)
-    await listening
-    this.#server.off('error', reject)
+    this.#server.listen({ port: port ?? server.port, host: host ?? server.host, backlog: BACKLOG })
+    await once(this.#server, 'listening')
     const { address, family, port: taken } = this.#server.address() as AddressInfo
     this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
     this.#options = { host, port: port === undefined ? undefined : taken }
@@ -494,7 +484,7 @@ export class Application {
 
   async #endServing(): Promise<number> {
     this.#abandoned.abort()
-    this.#stopTelling()
+    for (const stop of this.#stopTelling) stop()
     this.#parts.watch.end()
     this.#process.stop()
     this.#server.close()

@@ -1,51 +1,6 @@
 // What commands need of an application. It loads no Fastify: what serves is in serving.ts.
 
-export {
-  type AppliedMigration,
-  acquireFileLock,
-  BrokenStorageError,
-  type Column,
-  type DatabaseAddress,
-  type DatabaseContents,
-  type DatabaseSchema,
-  databaseLockFile,
-  describeTables,
-  EngineError,
-  extractModule,
-  findCorruption,
-  isFull,
-  MigrationError,
-  type MigrationSet,
-  type ModuleData,
-  type Move,
-  makeFolder,
-  modeOf,
-  parseJson,
-  parsePostgresUrl,
-  postgresData,
-  publish,
-  type Reconciled,
-  readContents,
-  readFileContents,
-  readJsonFile,
-  readMigrations,
-  readOptionalText,
-  readText,
-  replaceFile,
-  reservedBytes,
-  StillNeededError,
-  type Storage,
-  StorageBusyError,
-  StorageUnreachableError,
-  skipSyncs,
-  syncPath,
-  type Table,
-  toSqlite,
-  UnreadableFileError,
-  volumeOf,
-  writeDurably,
-  writeNewDurably,
-} from '@mortise/storage'
+export * from '@mortise/storage'
 export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { nearest } from './config/closest-names.ts'
@@ -65,28 +20,17 @@ export {
 export { configSchema } from './config/config-schema.ts'
 export { keptTables, readFileId, removeIdentity } from './config/database-id.ts'
 export { firstError } from './config/first-error.ts'
-export {
-  assertOwnDatabase,
-  assertOwnSecret,
-  type Identity,
-  IdentityError,
-  identityFile,
-  identityProblems,
-  newIdentity,
-  readIdentity,
-  removeDatabaseIdentity,
-  writeIdentity,
-} from './config/identity.ts'
+export * from './config/identity.ts'
 export { NewerHostError } from './config/newer-host-error.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './config/settings.ts'
-export { inLockedFolder, inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
+export * from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
 export type { ApplicationState } from './control/application-state.ts'
 export { callApplication, runWithoutHost } from './control/call-application.ts'
 export { callRunningHost, pauseWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostEndedError, HostRefusedError, HostSilentError } from './control/host-errors.ts'
+export * from './control/host-errors.ts'
 export type { HostEnvironment } from './control/operations/reads.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
 export { reportingWaits } from './control/response-deadline.ts'
@@ -95,13 +39,7 @@ export { EventLog, openStorage } from './events/event-log.ts'
 export type { FailedEvent } from './events/failed-event-queries.ts'
 export type { JobsState } from './events/job-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
-export {
-  type Generation,
-  type Generations,
-  newestGeneration,
-  readGenerations,
-  recordGeneration,
-} from './generations/generation-records.ts'
+export * from './generations/generation-records.ts'
 export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/revert-change.ts'
 export { type Inspect, observe, type ProbeReport, probe } from './generations/run-probe.ts'
 export { differences, hostLabel, type ServingHost } from './generations/serving-host.ts'
@@ -111,31 +49,10 @@ export { locationOf } from './modules/error-location.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { type ActiveModule, ModuleError } from './modules/host-module.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
-export {
-  differenceOf,
-  emptyLockFile,
-  enabledModules,
-  isLockFile,
-  LockedModule,
-  LockedPackage,
-  LockFile,
-  LockFileError,
-  lockedPackages,
-  lockFilePath,
-  readLockFile,
-  storeDirectory,
-  storedModule,
-  writeLockFile,
-} from './modules/lock-file.ts'
+export * from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { hostPaths, ownedPath } from './modules/path-owners.ts'
 export { providedPackages } from './modules/provide-peers.ts'
-export {
-  ManifestError,
-  type ModulePackage,
-  NoManifestError,
-  readNewPackage,
-  readPackage,
-} from './modules/read-package.ts'
+export * from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'

@@ -5,9 +5,9 @@ import {
   inspectDatabase as inspect,
   type MigrationSet,
 } from '@mortise/storage'
-import { type DatabaseId, findDatabaseId } from './config/database-id.ts'
-import { countDeadLetters, hasFailedEventTable } from './events/failed-event-queries.ts'
-import { countFailedJobs, hasJobTable } from './events/job-queries.ts'
+import { type DatabaseId, findDatabaseId, hasTable } from './config/database-id.ts'
+import { countDeadLetters } from './events/failed-event-queries.ts'
+import { countFailedJobs } from './events/job-queries.ts'
 
 /** The host's part of an inspection. */
 interface Own {
@@ -27,8 +27,10 @@ export async function inspectDatabase(
 ): Promise<DatabaseInspection | undefined> {
   const found = await inspect<Own>(place, sets, function* (ledger) {
     const databaseId = yield* findDatabaseId(ledger)
-    const dead = hasFailedEventTable(ledger) ? yield* many<Own['dead'][number]>(countDeadLetters) : []
-    const failedJobs = hasJobTable(ledger) ? yield* many<Own['failedJobs'][number]>(countFailedJobs) : []
+    const hasEvents = hasTable(ledger, 'mortise_reaction')
+    const dead = hasEvents ? yield* many<Own['dead'][number]>(countDeadLetters) : []
+    const hasJobs = hasTable(ledger, 'mortise_job')
+    const failedJobs = hasJobs ? yield* many<Own['failedJobs'][number]>(countFailedJobs) : []
     return { databaseId, dead, failedJobs }
   })
   return found && { databaseId: null, dead: [], failedJobs: [], ...found, ...found.own }

@@ -8,13 +8,25 @@ export type DatabaseId = string | null | undefined
 /** Tables with rows that belong to one database and never move with other data. */
 export const keptTables = ['mortise_identity']
 
+/** The host's migrations that make tables which a command may find missing. */
+const makers = {
+  mortise_host: '002-host',
+  mortise_audit: '007-audit',
+  mortise_reaction: '009-reaction',
+  mortise_identity: '010-identity',
+  mortise_job: '012-job',
+} as const
+
+/** False for a database migrated by an older host, or not at all. */
+export const hasTable = (applied: readonly AppliedMigration[], table: keyof typeof makers): boolean =>
+  applied.some(({ module, name }) => module === 'host' && name === makers[table])
+
 export const recordedId = sql`SELECT id FROM mortise_identity`
 
 /** @param applied the migrations in the ledger */
 export function* findDatabaseId(applied: readonly AppliedMigration[]): Transaction<DatabaseId> {
   if (applied.length === 0) return undefined
-  const canHave = applied.some(({ module, name }) => module === 'host' && name === '010-identity')
-  if (!canHave) return null
+  if (!hasTable(applied, 'mortise_identity')) return null
   return (yield* maybeOne<{ id: string }>(recordedId))?.id ?? null
 }
 

@@ -1,7 +1,7 @@
 import type { Storage } from '@mortise/storage'
 import { backgroundMetrics } from '../events/background-metrics.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
-import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/prometheus-format.ts'
+import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
 
 export interface MetricSources {
@@ -21,28 +21,11 @@ export interface MetricSources {
 /** Every metric of one process. */
 export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]> {
   const { state, storage, inFlight, shed, refusedConnections, endedConnections, counters } = sources
-  const active = new Set(state.modules.filter((module) => module.state === 'active').map(({ id }) => id))
-  return [
-    ...applicationMetrics(state, inFlight, shed, storage),
-    ...connectionMetrics(refusedConnections, endedConnections),
-    ...(await backgroundMetrics(storage, active)),
-    ...counters.flatMap((counter) => counter.families()),
-  ]
-}
-
-function applicationMetrics(
-  { host, generation, switches, loadedPackages, modules }: ApplicationState,
-  inFlight: number,
-  shed: number,
-  { pool, refusal, refused, wal }: Pick<Storage, 'pool' | 'refusal' | 'refused' | 'wal'>,
-): MetricFamily[] {
-  const active = modules.filter(({ state }) => state === 'active')
-  const up: Sample[] = modules
-    .filter(({ state }) => state !== 'disabled')
-    .map(({ id, version, state }) => ({
-      labels: { module: id, version },
-      value: state === 'active' ? 1 : 0,
-    }))
+  const { host, generation, switches, loadedPackages, modules } = state
+  const active = new Set(modules.filter((module) => module.state === 'active').map(({ id }) => id))
+  const up = modules
+    .filter((module) => module.state !== 'disabled')
+    .map(({ id, version }) => ({ labels: { module: id, version }, value: active.has(id) ? 1 : 0 }))
   return [
     gauge('mortise_build_info', 'Host and Node versions', 'max', [
       { labels: { version: host, node: process.versions.node }, value: 1 },
@@ -56,8 +39,17 @@ function applicationMetrics(
       'mortise_retained_packages',
       'Replaced packages whose code stays in memory until a restart',
       'max',
-      loadedPackages - active.length,
+      loadedPackages - active.size,
     ),
+    ...storageMetrics(storage),
+    ...connectionMetrics(refusedConnections, endedConnections),
+    ...(await backgroundMetrics(storage, active)),
+    ...counters.flatMap((counter) => counter.families()),
+  ]
+}
+
+function storageMetrics({ pool, refusal, refused, wal }: Storage): MetricFamily[] {
+  return [
     gauge(
       'mortise_writes_refused',
       '1 while writes are refused: disk full, or data move',

@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { StillNeededError } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
@@ -77,16 +77,7 @@ interface Refusal {
 }
 
 /** Sends the body after the host has read the head (`100 Continue`); hears its signs of life. */
-function begin(
-  socketPath: string,
-  name: OperationName,
-  input: unknown,
-  firstSign?: number,
-): {
-  readonly sent: ClientRequest
-  readonly answered: Promise<IncomingMessage | undefined>
-  readonly silence: ResponseDeadline
-} {
+function begin(socketPath: string, name: OperationName, input: unknown, firstSign?: number) {
   const operation: Operation = operations[name]
   const text = operation.reads ? '' : JSON.stringify(input)
   const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }

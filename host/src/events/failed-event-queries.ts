@@ -1,15 +1,5 @@
-import {
-  type Event,
-  join,
-  many,
-  now,
-  run,
-  type Sql,
-  sql,
-  type Transaction,
-  timestamp,
-} from '@mortise/module-sdk'
-import { type AppliedMigration, MOST_ROWS } from '@mortise/storage'
+import { type Event, many, now, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
+import { MOST_ROWS } from '@mortise/storage'
 
 export interface SubscriptionState {
   readonly module: string
@@ -49,10 +39,6 @@ export interface FailedChoice {
 
 export type ChosenEvent = Pick<FailedEvent, 'module' | 'event' | 'type' | 'subject'>
 
-/** False for a database migrated by an older host, or not at all. */
-export const hasFailedEventTable = (applied: readonly AppliedMigration[]) =>
-  applied.some(({ module, name }) => module === 'host' && name === '009-reaction')
-
 /** Selects `module` and `dead`, the number of dead letters, for modules that have any. */
 export const countDeadLetters = sql`
   SELECT subscription AS module, count(*) AS dead FROM mortise_reaction WHERE state = 'dead'
@@ -73,14 +59,8 @@ export function* readFailedEvents(limit: number): Transaction<EventHandlerState>
   const rows = yield* many<Row & Omit<FailedEvent, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
     SELECT subscription AS module, event, state, attempts, error, next_at AS "nextAt"
     FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${Math.min(limit, MOST_ROWS)}`)
-  const failed = rows.map(({ nextAt, state, attempts, error, ...row }) => {
-    return {
-      ...chosen(row),
-      state,
-      attempts,
-      error,
-      nextAttemptAt: nextAt === null ? null : timestamp(nextAt),
-    }
+  const failed = rows.map(({ nextAt, ...row }) => {
+    return { ...row, ...chosen(row), nextAttemptAt: nextAt === null ? null : timestamp(nextAt) }
   })
   return { subscriptions, failed }
 }
@@ -120,10 +100,9 @@ function chosen({ module, event }: Row): ChosenEvent {
 }
 
 function condition({ event, module }: FailedChoice): Sql {
-  const conditions = [sql`error IS NOT NULL`]
-  if (event !== undefined) conditions.push(sql`event_id = ${event}`)
-  if (module !== undefined) conditions.push(sql`subscription = ${module}`)
-  return join(conditions, ' AND ')
+  const ofEvent = event === undefined ? sql`` : sql`AND event_id = ${event}`
+  const ofModule = module === undefined ? sql`` : sql`AND subscription = ${module}`
+  return sql`error IS NOT NULL ${ofEvent} ${ofModule}`
 }
 
 /** Makes the earliest waiting event of each subject due, and no other. */

@@ -9,7 +9,7 @@ import {
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
-import { type AppliedMigration, MOST_ROWS } from '@mortise/storage'
+import { MOST_ROWS } from '@mortise/storage'
 import { isPostponed, lasts } from './handler-times.ts'
 
 /** The jobs of one kind that wait, run or have failed for the last time. */
@@ -180,10 +180,6 @@ export class JobQueue {
 
 const isHeld = (id: string, lease: string) => sql`id = ${id} AND state = 'running' AND lease = ${lease}`
 
-/** False for a database migrated by an older host, or not at all. */
-export const hasJobTable = (applied: readonly AppliedMigration[]) =>
-  applied.some(({ module, name }) => module === 'host' && name === '012-job')
-
 /** Selects `module` and `failed`, the number of jobs that have failed for the last time. */
 export const countFailedJobs = sql`
   SELECT module, count(*) AS failed FROM mortise_job WHERE state = 'failed' GROUP BY module ORDER BY module`
@@ -225,8 +221,7 @@ export function* deleteJobs(module: string): Transaction<void> {
 }
 
 function failedOnes({ job, module }: JobChoice): Sql {
-  const conditions = [sql`error IS NOT NULL AND state <> 'running'`]
-  if (job !== undefined) conditions.push(sql`id = ${job}`)
-  if (module !== undefined) conditions.push(sql`module = ${module}`)
-  return join(conditions, ' AND ')
+  const ofJob = job === undefined ? sql`` : sql`AND id = ${job}`
+  const ofModule = module === undefined ? sql`` : sql`AND module = ${module}`
+  return sql`error IS NOT NULL AND state <> 'running' ${ofJob} ${ofModule}`
 }

@@ -1,7 +1,14 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, type Storage, writeDurably } from '@mortise/storage'
-import { type AuditRecord, appendOnce, type OperatorRecord } from './audit-trail.ts'
+import { hasTable } from '../config/database-id.ts'
+import {
+  type AuditQuery,
+  type AuditRecord,
+  appendOnce,
+  type OperatorRecord,
+  readTrail,
+} from './audit-trail.ts'
 
 // An operator's command first writes its record to a durable file in the application folder. The
 // next host or command that has the database open imports it. So a record survives an unavailable
@@ -56,20 +63,23 @@ function isRecord(value: unknown): value is OperatorRecord {
 /** Imports the waiting records into the database, once it has the table for them. */
 export async function importPendingRecords(directory: string, storage: Storage): Promise<void> {
   const records = await readPendingRecords(directory)
-  if (records.length === 0 || !(await hasAuditTable(storage))) return
+  if (records.length === 0 || !hasTable(await storage.applied(), 'mortise_audit')) return
   await storage.transaction(function* () {
     for (const record of records) yield* appendOnce(record)
   })
   for (const { id } of records) await rm(fileOf(directory, id), { force: true })
 }
 
-/** False for a database migrated by an older host, or not at all. */
-export async function hasAuditTable(storage: Storage): Promise<boolean> {
-  return (await storage.applied()).some(({ module, name }) => module === 'host' && name === '007-audit')
+/** Imports the pending records and returns the newest ones; records that still wait come first. */
+export async function readAudit(
+  directory: string,
+  storage: Storage | undefined,
+  query: AuditQuery,
+): Promise<AuditRecord[]> {
+  await (storage && importPendingRecords(directory, storage).catch(() => {}))
+  const hasTrail = storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')
+  const records = hasTrail ? await storage.snapshot(() => readTrail(query)) : []
+  const waiting = query.before === undefined ? await readPendingRecords(directory) : []
+  const pending = waiting.map(({ id: _, ...record }) => ({ seq: null, requestId: null, ...record }))
+  return [...pending.reverse(), ...records].slice(0, query.limit)
 }
-
-export const toAuditRecord = ({ id: _, ...record }: OperatorRecord): AuditRecord => ({
-  seq: null,
-  requestId: null,
-  ...record,
-})

@@ -12,7 +12,7 @@ class Generation {
    */
   readonly #inFlight: ServerResponse[] = []
   #drained: (() => void) | undefined
-  #finished = 0
+  finished = 0
 
   constructor(app: FastifyInstance) {
     this.app = app
@@ -23,7 +23,7 @@ class Generation {
     response.on('close', () => {
       const last = this.#inFlight.pop() as ServerResponse
       if (last !== response) this.#inFlight[this.#inFlight.indexOf(response)] = last
-      if (response.writableFinished) this.#finished += 1
+      if (response.writableFinished) this.finished += 1
       if (this.#inFlight.length === 0) this.#drained?.()
     })
     this.app.routing(request, response)
@@ -33,22 +33,9 @@ class Generation {
     return this.#inFlight.length
   }
 
-  get finished(): number {
-    return this.#finished
-  }
-
-  async react(): Promise<void> {
-    await this.app.react?.()
-  }
-
-  /** Tells the modules to end long work. */
-  retire(): void {
-    this.app.retire?.()
-  }
-
   /** Ends streams, and ends each active connection after its current response. */
   hangUp(): void {
-    this.retire()
+    this.app.retire?.()
     for (const response of this.#inFlight)
       if (!response.headersSent) response.setHeader('connection', 'close')
   }
@@ -95,15 +82,16 @@ export class Generations {
 
   /** Requests in progress in all generations. */
   get inFlight(): number {
-    return [this.#current, ...this.#retiring.keys()].reduce((sum, { inFlight }) => sum + inFlight, 0)
+    return this.#all.reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
 
   /** Requests finished by all generations. */
   get finished(): number {
-    return [this.#current, ...this.#retiring.keys()].reduce(
-      (sum, { finished }) => sum + finished,
-      this.#finished,
-    )
+    return this.#all.reduce((sum, { finished }) => sum + finished, this.#finished)
+  }
+
+  get #all(): readonly Generation[] {
+    return [this.#current, ...this.#retiring.keys()]
   }
 
   /**
@@ -125,15 +113,15 @@ export class Generations {
         this.#retiring.delete(previous)
         this.#finished += previous.finished
       })
-      await this.#current.react()
+      await this.react()
     })
     this.#changes = change.catch(() => {})
     return change
   }
 
   /** Starts the event handlers; those of later instances start once these serve. */
-  react(): Promise<void> {
-    return this.#current.react()
+  async react(): Promise<void> {
+    await this.app.react?.()
   }
 
   /** Resolves when every instance replaced so far has sent its responses and is closed. */
@@ -156,7 +144,7 @@ export class Generations {
   }
 
   async #retire(generation: Generation): Promise<void> {
-    generation.retire()
+    generation.app.retire?.()
     await generation.drained()
     try {
       await generation.app.close()

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, now, run, sql } from '@mortise/module-sdk'
+import { type Database, Loop, now, type Rest, run, sql } from '@mortise/module-sdk'
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
+import { hasTable } from '../config/database-id.ts'
 import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 
 /** Heartbeat interval in milliseconds. */
@@ -22,17 +23,15 @@ export class HostHeartbeats {
   readonly #database: Database
   readonly #self: () => ServingHost
   readonly #log: FastifyBaseLogger
-  readonly #timer: NodeJS.Timeout
+  readonly #loop: Loop
   #others: readonly ServingHost[] = []
-  #beating = Promise.resolve()
-  #stopped = false
 
   /** @param self what this host serves now */
   constructor(database: Database, self: () => ServingHost, log: FastifyBaseLogger) {
     this.#database = database
     this.#self = self
     this.#log = log
-    this.#timer = setInterval(() => void this.beat(), INTERVAL).unref()
+    this.#loop = new Loop({ step: () => this.#beat(), log, trouble: 'heartbeats are not written' })
   }
 
   /** Whether another host served something else at the last check. */
@@ -41,14 +40,14 @@ export class HostHeartbeats {
     return this.#others.some((other) => !servesSame(self, other))
   }
 
-  /** Writes what this host serves; retries soon if the database is unavailable. */
+  /** Writes what this host serves now and from then on; the first call begins that. */
   beat(): Promise<void> {
-    if (this.#stopped) return Promise.resolve()
-    this.#beating = this.#beating.then(() => this.#beat())
-    return this.#beating
+    const written = this.#loop.idle()
+    this.#loop.begin()
+    return written
   }
 
-  async #beat(): Promise<void> {
+  async #beat(): Promise<Rest> {
     const { machine, pid, url, version, generation, modules } = this.#self()
     const [id, served] = [this.#id, JSON.stringify(modules)]
     try {
@@ -64,6 +63,7 @@ export class HostHeartbeats {
     } catch (error) {
       this.#log.debug(error, 'cannot tell the other hosts what this host serves')
     }
+    return { ms: INTERVAL }
   }
 
   /** @throws {DatabaseError} */
@@ -72,10 +72,8 @@ export class HostHeartbeats {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    clearInterval(this.#timer)
     // A pending write would otherwise restore the row.
-    await this.#beating
+    await this.#loop.stop()
     const id = this.#id
     try {
       await this.#database.transaction(() => run(sql`DELETE FROM mortise_host WHERE id = ${id}`))
@@ -88,10 +86,7 @@ export class HostHeartbeats {
 /** The hosts that serve from a database now. A SQLite file has at most one. */
 export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
   if (storage.engine === 'sqlite') return []
-  const hasTable = (await storage.applied()).some(
-    ({ module, name }) => module === 'host' && name === '002-host',
-  )
-  return hasTable ? readHosts(storage, '') : []
+  return hasTable(await storage.applied(), 'mortise_host') ? readHosts(storage, '') : []
 }
 
 /** @param except the id of a host to leave out */

@@ -110,7 +110,7 @@ export class InstalledModules extends Generations {
       const lock = await readLockFile(this.#parts.config.directory)
       const hasFailed = previous.modules.some(({ state }) => state === 'failed')
       if (isDeepStrictEqual(lock, previous.lock) && !(again && hasFailed)) return undefined
-      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      const parts = await this.#nextParts()
       if (!probed) {
         await this.#assertMigrated(lock)
         await probe(parts.config, enabledModules(parts.config.directory, lock))
@@ -151,8 +151,7 @@ export class InstalledModules extends Generations {
   async servePrevious(lock: LockFile, { fresh }: Change): Promise<void> {
     await this.replace(async () => {
       for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
-      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
-      return this.#serve(await build(parts, lock, this.#troubles))
+      return this.#serve(await build(await this.#nextParts(), lock, this.#troubles))
     })
   }
 
@@ -183,9 +182,15 @@ export class InstalledModules extends Generations {
       const { lock, modules } = this.#serving
       const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
       if (named.length === 0) return undefined
-      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
-      return this.#serve(await build(parts, lock, this.#troubles))
+      return this.#serve(await build(await this.#nextParts(), lock, this.#troubles))
     })
+  }
+
+  /** With the current settings of modules, and the host settings from its start. */
+  async #nextParts(): Promise<Parts> {
+    const { config } = this.#parts
+    const { modules } = await readConfig(config.directory, config.environment)
+    return { ...this.#parts, config: { ...config, modules } }
   }
 
   #serve(next: Built): FastifyInstance {
@@ -241,10 +246,4 @@ function logServing({ logger }: Parts, { lock, modules, applied }: Built, before
   )
   const migrations = [...before, ...applied].map(({ module, name }) => `${module}/${name}`)
   logger.info({ generation, modules: names, migrations }, `generation ${generation} serves`)
-}
-
-/** The current settings of modules, with the host settings from its start. */
-async function withModuleSettings(config: Config): Promise<Config> {
-  const { modules } = await readConfig(config.directory, config.environment)
-  return { ...config, modules }
 }

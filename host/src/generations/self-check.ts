@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
+import { settlesWithin } from '../telemetry/settles-within.ts'
 
 /** Time limit for one response, in milliseconds. */
 const TIMEOUT = 5000
@@ -21,30 +22,13 @@ export async function selfCheck(
     const [method, path = ''] = route.split(' ')
     if (method !== 'GET') continue
     const url = basePath + path.replace(/:\w+/g, 'self-check').replace('*', 'self-check')
-    const status = await Promise.race([statusOf(app, url, headers), late(id, route)])
-    if (status >= 500)
-      throw new ModuleError(id, `its route ${route} responds with ${status} in the self-check`)
+    const response = app.inject({ url, headers: { 'user-agent': 'mortise-self-check', ...headers } })
+    if (!(await settlesWithin(TIMEOUT, response))) {
+      const seconds = TIMEOUT / 1000
+      throw new ModuleError(id, `its route ${route} does not respond within ${seconds} s in the self-check`)
+    }
+    const { statusCode } = await response
+    if (statusCode >= 500)
+      throw new ModuleError(id, `its route ${route} responds with ${statusCode} in the self-check`)
   }
-}
-
-async function statusOf(
-  app: FastifyInstance,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<number> {
-  const { statusCode } = await app.inject({
-    url,
-    headers: { 'user-agent': 'mortise-self-check', ...headers },
-  })
-  return statusCode
-}
-
-function late(id: string, route: string): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const error = new ModuleError(
-    id,
-    `its route ${route} does not respond within ${TIMEOUT / 1000} s in the self-check`,
-  )
-  setTimeout(reject, TIMEOUT, error).unref()
-  return promise
 }

@@ -1,13 +1,7 @@
 /** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>
 
-export interface ProcessGuard {
-  readonly troubles: OutsideFailures
-  /** Restores the process. */
-  release(): void
-}
-
-export interface GuardOptions {
+interface GuardOptions {
   /** Called with the store folder of a failed module; `troubles` has the reason already. */
   readonly onTrouble: (folder: string) => void
   /** Called for an uncaught error from outside of modules. The process should end. */
@@ -19,10 +13,10 @@ export interface GuardOptions {
 /**
  * Keeps modules from ending the process that they share: `process.exit` and the like throw if a
  * module calls them, and an uncaught error of a module counts as that module's failure. Stack
- * frames in a module's store folder identify it. This guards against accidents, not against malice.
+ * frames in a module's store folder identify it. This guards against accidents, not against malice. `release` restores the process.
  */
-export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions): ProcessGuard {
-  const troubles = new Map<string, string>()
+export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions) {
+  const troubles: OutsideFailures = new Map()
   const blame = (error: unknown): boolean => {
     const root = moduleIn(error instanceof Error ? error.stack : undefined)
     if (root === undefined) return false

@@ -18,15 +18,14 @@ const readWhole = 1024 * 1024
  */
 export async function hashTree(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files: string[] = []
+  const files = new Map<string, string>()
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isFile()) files.push(path)
+    if (entry.isFile()) files.set(relative(directory, path).split(sep).join('/'), path)
     else if (!entry.isDirectory()) throw new Error(`${path} is neither a file nor a folder`)
   }
-  const names = new Map(files.map((file) => [relative(directory, file).split(sep).join('/'), file]))
-  const sorted = [...names.keys()].sort()
-  const described = await inTurns(sorted, (name) => describeFile(name, names.get(name) as string))
+  const names = [...files.keys()].sort()
+  const described = await inTurns(names, (name) => describeFile(name, files.get(name) as string))
   const tree = createHash('sha512')
   for (const text of described) tree.update(text)
   return `sha512-${tree.digest('base64')}`

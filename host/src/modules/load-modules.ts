@@ -44,20 +44,13 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
   } catch (error) {
     const manifest = found?.manifest ?? { id, host: '*', routes: [] }
     if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
-    if (found !== undefined)
-      return { ...installed, manifest, state: 'failed', reason: (error as Error).message }
-    return {
-      ...installed,
-      manifest,
-      state: 'failed',
-      reason: unreadable(error as Error),
-      routesUnknown: true,
-    }
+    const failed = { ...installed, manifest, state: 'failed' } as const
+    const { message } = error as Error
+    if (found !== undefined) return { ...failed, reason: message }
+    const reason = `its package in the store is missing or cannot be read: run "app module-install" (${message})`
+    return { ...failed, reason, routesUnknown: true }
   }
 }
-
-const unreadable = ({ message }: Error) =>
-  `its package in the store is missing or cannot be read: run "app module-install" (${message})`
 
 async function verifyTree(id: string, directory: string, locked: LockedModule): Promise<void> {
   if (verified.has(directory)) return

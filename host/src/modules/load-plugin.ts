@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ModulePlugin } from '@mortise/module-sdk'
+import { settlesWithin } from '../telemetry/settles-within.ts'
 import { withLocation } from './error-location.ts'
 import { ModuleError } from './host-module.ts'
 import { adviceOn, locateSyntaxError } from './locate-syntax-error.ts'
@@ -30,14 +31,14 @@ export async function loadPlugin(
   { confined = true }: { readonly confined?: boolean } = {},
 ): Promise<ModulePlugin> {
   providePeers(directory, { confined })
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    const [file] = loadedFrom(directory).slice(-1)
-    const where = file === undefined ? '' : ` (${relative(realpathSync(directory), fileURLToPath(file))})`
-    reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s${where}`))
-  }, LOAD_TIMEOUT)
   try {
-    const loaded = await Promise.race([import(entryOf(directory)), late])
+    const loading = import(entryOf(directory))
+    if (!(await settlesWithin(LOAD_TIMEOUT, loading))) {
+      const [file] = loadedFrom(directory).slice(-1)
+      const where = file === undefined ? '' : ` (${relative(realpathSync(directory), fileURLToPath(file))})`
+      throw new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s${where}`)
+    }
+    const loaded = await loading
     loadedDirectories.add(directory)
     // A CommonJS build of an ES module has its default export one level deeper.
     const plugin = loaded.default?.__esModule ? loaded.default.default : loaded.default
@@ -50,7 +51,5 @@ export async function loadPlugin(
       error.message += adviceOn(error.stack)
     }
     throw new ModuleError(id, `loading it failed: ${withLocation(error, directory)}`, { cause: error })
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeDurably } from '@mortise/storage'
+import { parseJson, readText, writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 import { firstError } from '../config/first-error.ts'
 import { NewerHostError } from '../config/newer-host-error.ts'
@@ -89,8 +88,8 @@ export class LockFileError extends ConfigError {
   override readonly name = 'LockFileError'
   readonly directory: string
 
-  constructor(directory: string, reason: string, options?: ErrorOptions) {
-    super(`${lockFilePath(directory)} ${reason}`, undefined, options)
+  constructor(directory: string, reason: string) {
+    super(`${lockFilePath(directory)} ${reason}`)
     this.directory = directory
   }
 }
@@ -104,27 +103,19 @@ export function differenceOf(
   return `modules.lock.json has ${locked.package} ${locked.version}, and the package in its place is ${found.name} ${found.version}`
 }
 
+const unreadable: Readonly<Record<string, string>> = { ENOENT: 'is missing', EISDIR: 'is a folder' }
+
 /**
  * @throws {NewerHostError} if its format is newer than this host
  * @throws {LockFileError} if the file is missing or no lock
  */
 export async function readLockFile(directory: string): Promise<LockFile> {
   const file = lockFilePath(directory)
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new LockFileError(directory, 'is missing', { cause: error })
-    if (code === 'EISDIR') throw new LockFileError(directory, 'is a folder', { cause: error })
-    throw error
-  }
-  let lock: unknown
-  try {
-    lock = JSON.parse(text)
-  } catch (error) {
-    throw new LockFileError(directory, `is not JSON (${(error as Error).message})`, { cause: error })
-  }
+  const text = await readText(file).catch((error: NodeJS.ErrnoException) => {
+    const reason = unreadable[error.code ?? '']
+    throw reason === undefined ? error : new LockFileError(directory, reason)
+  })
+  const lock = parseJson(text, (reason) => new LockFileError(directory, reason))
   const { lockVersion } = (lock ?? {}) as { lockVersion?: unknown }
   if (typeof lockVersion === 'number' && lockVersion > emptyLockFile.lockVersion) {
     throw new NewerHostError(

@@ -135,24 +135,19 @@ export async function registerModule(
       cause: error,
     })
   }
-  const missing = manifest.routes.filter((route) => !registered.has(route))
-  if (missing.length > 0) {
-    throw new ModuleError(id, `its manifest declares ${missing.join(', ')}, which it does not register`)
+  const { eventTypes, background } = environment
+  const refuseIf = (missing: readonly string[], reason: (names: string) => string) => {
+    if (missing.length > 0) throw new ModuleError(id, `its manifest ${reason(missing.join(', '))}`)
   }
-  const missingEvents = manifest.events?.filter((type) => !environment.eventTypes.has(type)) ?? []
-  if (missingEvents.length > 0) {
-    throw new ModuleError(
-      id,
-      `its manifest declares the events ${missingEvents.join(', ')}, which it does not emit`,
-    )
-  }
-  const unhandled = environment.background.missing(manifest)
-  if (unhandled.length > 0) {
-    throw new ModuleError(
-      id,
-      `its manifest names ${unhandled.join(', ')} in "listensTo", but it has no handler`,
-    )
-  }
+  refuseIf(
+    manifest.routes.filter((route) => !registered.has(route)),
+    (names) => `declares ${names}, which it does not register`,
+  )
+  refuseIf(
+    (manifest.events ?? []).filter((type) => !eventTypes.has(type)),
+    (names) => `declares the events ${names}, which it does not emit`,
+  )
+  refuseIf(background.missing(manifest), (names) => `names ${names} in "listensTo", but it has no handler`)
   return registered
 }
 

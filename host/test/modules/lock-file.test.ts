@@ -43,7 +43,7 @@ t.test('a missing or broken lock file is an error, never an empty one', async (t
     await writeFile(lockFilePath(folder), text)
     await t.rejects(
       readLockFile(folder),
-      { name: 'LockFileError', directory: folder, message: /is (not JSON|not a lock file)/ },
+      { name: 'LockFileError', directory: folder, message: /is (empty|not JSON|not a lock file)/ },
       text,
     )
   }

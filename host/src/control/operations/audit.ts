@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import { readAudit } from '../../events/read-audit.ts'
+import { readAudit } from '../../events/pending-records.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Imports the pending records of the application folder, and returns the newest records. */
 export const audit = databaseOperation({
   input: Type.Object({ limit: Type.Integer(), before: Type.Optional(Type.Integer()) }),
   run: async ({ config, storage }, query) => ({ records: await readAudit(config.directory, storage, query) }),
-  withoutDatabase: async ({ directory }, query) => ({
-    records: await readAudit(directory, undefined, query),
+  withoutDatabase: async (config, query) => ({
+    records: await readAudit(config.directory, undefined, query),
   }),
 })

@@ -124,13 +124,17 @@ export class WorkerPool {
 
   /** The serving processes that are silent now. */
   get silent(): readonly number[] {
-    const silent = [...this.#workers].filter(({ isServing, silentFor }) => isServing && silentFor >= SILENT)
+    const silent = this.#atWork.filter(({ silentFor }) => silentFor >= SILENT)
     return silent.map(({ pid }) => pid as number)
   }
 
   /** The number of serving processes. */
   get serving(): number {
-    return [...this.#workers].filter(({ isServing }) => isServing).length
+    return this.#atWork.length
+  }
+
+  get #atWork(): WorkerProcess[] {
+    return [...this.#workers].filter(({ isServing }) => isServing)
   }
 
   /** Calls the serving worker with the shortest silence; undefined without one. */
@@ -258,8 +262,7 @@ export class WorkerPool {
 
   /** The serving workers; without any, the starting ones once they serve. */
   async #able(): Promise<WorkerProcess[]> {
-    const serving = [...this.#workers].filter(({ isServing }) => isServing)
-    return serving.length > 0 ? serving : await this.#serving()
+    return this.serving > 0 ? this.#atWork : await this.#serving()
   }
 
   /** Waits for starting workers, without those that fail: their successors read the lock file. */
@@ -272,12 +275,10 @@ export class WorkerPool {
   #fork(): WorkerProcess {
     const worker = new WorkerProcess()
     this.#workers.add(worker)
-    worker.serving.then(
-      (url) => {
-        this.#url = url
-      },
-      () => {},
-    )
+    const serves = (url: string) => {
+      this.#url = url
+    }
+    worker.serving.then(serves, () => {})
     void worker.ended.then((end) => this.#lost(worker, end))
     return worker
   }
@@ -288,7 +289,7 @@ export class WorkerPool {
     if (this.#stopping !== undefined || this.#url === '') return
     if (!worker.isDismissed) {
       this.#ends = worker.servedFor > STEADY_AFTER ? 1 : this.#ends + 1
-      if (this.#ends >= MOST_ENDS && ![...this.#workers].some(({ isServing }) => isServing)) {
+      if (this.#ends >= MOST_ENDS && this.serving === 0) {
         this.#stopping = this.#end().then(() => this.#closed.reject(end))
         return
       }
