@@ -15,9 +15,8 @@ import { openDatabase } from '../files/open-database.ts'
 import { quoted } from '../port/quoted.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { writeDatabase } from '../sqlite/copy-database.ts'
-
 import { adoptSchema } from '../sqlite/schema.ts'
-import { type Query, queryOn, readLedger } from './change-schema.ts'
+import { inTransaction, type Query, readLedger, SNAPSHOT } from './change-schema.ts'
 import { sqliteSchema } from './dialect.ts'
 import { readRows } from './read-rows.ts'
 import { readCounted, readTables } from './tables.ts'
@@ -31,7 +30,6 @@ import { readCounted, readTables } from './tables.ts'
  * @throws {Error} if it cannot be written; nothing is left then
  */
 export async function copyToFile(client: Client, file: string): Promise<void> {
-  const query = queryOn(client)
   await writeDatabase(file, async (temporary) => {
     const database = openDatabase(temporary)
     try {
@@ -39,12 +37,7 @@ export async function copyToFile(client: Client, file: string): Promise<void> {
       for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'trusted_schema = OFF']) {
         database.pragma(pragma)
       }
-      await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      try {
-        await copyAll(client, query, database)
-      } finally {
-        await client.query('ROLLBACK').catch(() => {})
-      }
+      await inTransaction(client, SNAPSHOT, (query) => copyAll(client, query, database))
     } finally {
       database.close()
     }

@@ -3,7 +3,7 @@ import { readCounted } from '../archive/portable-file.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
-import { type Query, queryOn, readLedger, runSteps } from './change-schema.ts'
+import { inTransaction, type Query, queryOn, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import type { PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
@@ -48,10 +48,9 @@ export async function withMove<Result>(
   return await withSource(file, sets, (origin) =>
     withConnection(url, (writer, place, connections) =>
       connections.withClient(async (reader) => {
-        const query = queryOn(writer)
-        await lock(query, place.schema)
-        const pairs = await inTransaction(query, () => prepare(query, place, origin, source, kept))
-        return await work(new Move(origin, reader, query, pairs))
+        await lock(queryOn(writer), place.schema)
+        const pairs = await inTransaction(writer, '', (query) => prepare(query, place, origin, source, kept))
+        return await work(new Move(origin, reader, writer, pairs))
       }),
     ),
   )
@@ -60,13 +59,13 @@ export async function withMove<Result>(
 export class Move {
   readonly #origin: SourceFile
   readonly #reader: Client
-  readonly #query: Query
+  readonly #writer: Client
   readonly #pairs: readonly Pair[]
 
-  constructor(origin: SourceFile, reader: Client, query: Query, pairs: readonly Pair[]) {
+  constructor(origin: SourceFile, reader: Client, writer: Client, pairs: readonly Pair[]) {
     this.#origin = origin
     this.#reader = reader
-    this.#query = query
+    this.#writer = writer
     this.#pairs = pairs
   }
 
@@ -95,29 +94,27 @@ export class Move {
 
   /** @throws {DatabaseError} if a foreign key does not hold */
   async finish(): Promise<void> {
-    await inTransaction(this.#query, async () => {
-      const { rows } = await this.#query('SELECT finish FROM mortise_move')
-      if (rows[0].finish !== '') await this.#query(rows[0].finish)
-      await advanceCounters(this.#query, await readTables(this.#query), readCounted(this.#origin.database))
-      await this.#query('UPDATE mortise_move SET verified = 1')
+    await inTransaction(this.#writer, '', async (query) => {
+      const { rows } = await query('SELECT finish FROM mortise_move')
+      if (rows[0].finish !== '') await query(rows[0].finish)
+      await advanceCounters(query, await readTables(query), readCounted(this.#origin.database))
+      await query('UPDATE mortise_move SET verified = 1')
     })
   }
 
   /** Call it once the configuration names the target. */
   async settle(): Promise<void> {
-    await this.#query('DROP TABLE mortise_move')
+    await this.#writer.query('DROP TABLE mortise_move')
   }
 
   async #walk(pair: Pair): Promise<Reconciled> {
-    await this.#reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    try {
-      const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
+    const query = queryOn(this.#writer)
+    return await inTransaction(this.#reader, SNAPSHOT, async () => {
+      const done = await reconcile(this.#origin.database, { reader: this.#reader, query }, pair)
       // Until the server's own ANALYZE the planner would assume an empty table.
-      if (done.mended > 0) await this.#query(`ANALYZE ${quoted(pair.table.name)}`)
+      if (done.mended > 0) await query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
-    } finally {
-      await this.#reader.query('ROLLBACK').catch(() => {})
-    }
+    })
   }
 }
 
@@ -125,18 +122,6 @@ export class Move {
 async function lock(query: Query, schema: string): Promise<void> {
   await query(`SET lock_timeout = '60s'`)
   await query(`SELECT pg_advisory_lock(hashtextextended('mortise move ' || $1, 0))`, [schema])
-}
-
-async function inTransaction<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
-  await query('BEGIN')
-  try {
-    const result = await work()
-    await query('COMMIT')
-    return result
-  } catch (error) {
-    await query('ROLLBACK').catch(() => {})
-    throw error
-  }
 }
 
 async function prepare(

@@ -2,6 +2,7 @@ import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
 import type { Outbox } from '../port/steps.ts'
 import type { Storage, StorageObserver } from '../port/storage.ts'
+import { inTransaction } from './change-schema.ts'
 import { Connections } from './postgres-connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
@@ -43,13 +44,13 @@ async function prepare(client: Client, { schema, name }: PostgresAddress, create
   if (present && !moving) return
   if (!present && !create) throw new NoDatabaseError(`${name} is missing`)
   // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
-  await client.query('BEGIN')
-  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
-  const now = await stateOf(client, schema)
-  // It requires the right to create schemas even for an existing one.
-  if (!now.present) await client.query(`CREATE SCHEMA ${schema}`)
-  if (now.moving) await takeOver(client)
-  await client.query('COMMIT')
+  await inTransaction(client, '', async (query) => {
+    await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
+    const now = await stateOf(client, schema)
+    // It requires the right to create schemas even for an existing one.
+    if (!now.present) await query(`CREATE SCHEMA ${schema}`)
+    if (now.moving) await takeOver(client)
+  })
 }
 
 async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {

@@ -24,22 +24,20 @@ import type {
   Storage,
   StorageObserver,
 } from '../port/storage.ts'
-import { changeSchema, type Query, readLedger, runSteps } from './change-schema.ts'
+import { changeSchema, type Query, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
 import { drive } from './drive.ts'
 import type { Connections } from './postgres-connections.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
-import { restoreModule } from './restore-module.ts'
-import { withSource } from './restore-rows.ts'
+import { restoreModule, withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import { NeedsWaiting, type Session } from './session.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For transactions that lock what they need themselves. */
 const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
-const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** How long an outage lasts after a failure, in milliseconds. */
 const OUTAGE_LINGER_MS = 2_000
