@@ -1,7 +1,7 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { quoted } from '../port/quoted.ts'
 
-import { type KeyedRow, kindOf, type PortableColumn, type PortableTable } from './portable-table.ts'
+import { ENCODERS, type KeyedRow, kindOf, type PortableTable } from './portable-table.ts'
 
 /** Makes a function that inserts rows into a table, which is called `into` here. */
 export function rowWriter(
@@ -13,28 +13,10 @@ export function rowWriter(
   const insert = database.prepare(
     `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
-  const encoders = columns.map(encoderOf)
+  const encoders = columns.map((column) => ENCODERS[kindOf(column)])
   return (rows) => {
     for (const { row } of rows) {
-      insert.run(
-        row.map((text, index) =>
-          text === null ? null : (encoders[index] as (text: string) => unknown)(text),
-        ),
-      )
+      insert.run(row.map((text, index) => (text === null ? null : encoders[index]?.(text))))
     }
-  }
-}
-
-function encoderOf(column: PortableColumn): (text: string) => unknown {
-  switch (kindOf(column)) {
-    case 'integer':
-    case 'boolean':
-      return BigInt
-    case 'float':
-      return Number
-    case 'bytes':
-      return (text) => Buffer.from(text.slice('\\x'.length), 'hex')
-    case 'text':
-      return String
   }
 }

@@ -1,33 +1,27 @@
 import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
-import type { Outbox } from '../port/steps.ts'
-import type { Storage, StorageObserver } from '../port/storage.ts'
+import type { Storage } from '../port/storage.ts'
 import { inTransaction } from './change-schema.ts'
 import { Connections } from './postgres-connections.ts'
-import { PostgresStorage } from './postgres-storage.ts'
+import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 
 const OLDEST_VERSION = 14
 
-export interface PostgresOptions {
-  /** Creates a missing schema. */
-  readonly create: boolean
-  /** For tests: see `StorageOptions.rehearse`. */
-  readonly rehearse: boolean
-  readonly outbox: Outbox | undefined
-  readonly observer: StorageObserver | undefined
-}
-
 /**
  * Opens the database of one host of an application; others may have it open as well.
- *
+ * @param create creates a missing schema
  * @throws {StorageUnreachableError} that says why it cannot be used
  * @throws {NoDatabaseError} if the schema is missing and must not be created
  */
-export async function openPostgres(place: PostgresAddress, options: PostgresOptions): Promise<Storage> {
+export async function openPostgres(
+  place: PostgresAddress,
+  create: boolean,
+  options: PostgresOptions,
+): Promise<Storage> {
   const connections = new Connections(place)
   try {
-    await connections.withClient((client) => prepare(client, place, options.create))
+    await connections.withClient((client) => prepare(client, place, create))
     return new PostgresStorage(connections, options)
   } catch (error) {
     await connections.close()

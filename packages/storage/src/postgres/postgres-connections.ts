@@ -4,10 +4,9 @@ import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig } from 'pg'
 import { type Answer, sendBatch } from './batch.ts'
-import { cut, hangUp } from './close-client.ts'
-import { connect } from './connect.ts'
+import { connect, cut, hangUp } from './client.ts'
 import { Room } from './connection-budget.ts'
-import { isUseless } from './database-error.ts'
+import { isTooManyConnections, isUseless } from './database-error.ts'
 import { Listener } from './listener.ts'
 import { Pool } from './pool.ts'
 import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
@@ -16,7 +15,6 @@ import { Readers } from './readers.ts'
 import { ResponseTimeout } from './response-timeout.ts'
 import { Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
-import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
 
 /** One connection listens to the outbox, one checks the server, one migrates or copies. */
@@ -105,9 +103,8 @@ export class Connections {
   }
 
   /** The connections for transactions. */
-  get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
-    const { open, idle, waiting } = this.#pool
-    return { open, idle, waiting }
+  get pool(): Pick<Pool, 'open' | 'idle' | 'waiting'> {
+    return this.#pool
   }
 
   /** Sent together with other pending ones. @throws {DatabaseError} */

@@ -45,6 +45,13 @@ const OUTAGE_LINGER_MS = 2_000
 /** Tries of a transaction beside others; after that many conflicts it runs alone on this host. */
 const TOGETHER = 3
 
+export interface PostgresOptions {
+  /** For tests: see `StorageOptions.rehearse`. */
+  readonly rehearse: boolean
+  readonly outbox: Outbox | undefined
+  readonly observer: StorageObserver | undefined
+}
+
 /** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
@@ -60,14 +67,7 @@ export class PostgresStorage implements Storage {
   readonly outage: Refusing
   #closing: Promise<void> | undefined
 
-  constructor(
-    connections: Connections,
-    options: {
-      readonly rehearse: boolean
-      readonly outbox: Outbox | undefined
-      readonly observer: StorageObserver | undefined
-    },
-  ) {
+  constructor(connections: Connections, options: PostgresOptions) {
     this.#connections = connections
     const outages = this.#outages
     this.outage = {
