@@ -11,7 +11,7 @@ import {
 } from '@mortise/module-sdk'
 import { countPending, insertDelivery } from './deliveries.ts'
 import { isProven } from './proof.ts'
-import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.ts'
+import { ALL_TYPES, findMatching, type Match, notBehind, type WebhookRow } from './repository.ts'
 
 /**
  * A webhook at its limit of pending deliveries is behind: it gets no more, and catches up from the
@@ -23,8 +23,19 @@ import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.
 /** The most deliveries per transaction, and the most webhooks per query. */
 const BATCH = 100
 
+/** Creates a delivery of an event for each enabled webhook that matches and has room. */
+export function* fanOut(event: Event, mostPending: number, clock: typeof databaseTime): Transaction<void> {
+  const webhooks = yield* findMatching(event)
+  if (webhooks.length === 0) return
+  const now = yield* clock()
+  for (const webhook of webhooks) {
+    if (!isProven(webhook, now)) continue
+    if (yield* mayAdd(webhook, event.position, mostPending, now)) yield* insertDelivery(event, webhook, now)
+  }
+}
+
 /** Whether a webhook gets its delivery of an event now. If not, notes the event as missed. */
-export function* mayAdd(
+function* mayAdd(
   { id, filledTo }: Match,
   position: number,
   mostPending: number,

@@ -15,13 +15,20 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { count } from '../count.ts'
 import type { Backlog } from './backlog.ts'
-import { endAttempt, isDue, type LeasedDelivery, leaseDue, makeDue, type State } from './deliveries.ts'
+import {
+  endAttempt,
+  isDue,
+  type LeasedDelivery,
+  leaseDue,
+  makeDue,
+  type State,
+  TEST_TYPE,
+} from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
 import { retryDelays } from './retry-delays.ts'
 import { signedHeaders } from './signatures.ts'
-import { TEST_TYPE } from './test-event.ts'
 
 // One transaction leases a delivery, the attempt runs outside of any transaction, and a second one
 // writes the outcome. A lease expires long after the attempt must have ended, so that another host
