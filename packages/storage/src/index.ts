@@ -24,7 +24,7 @@ export {
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'
-export { generatorOf, kindOf, StatementCheck } from './port/steps.ts'
+export { generatorOf, kindOf, lookAt, StatementCheck } from './port/steps.ts'
 export type {
   AppliedMigration,
   DatabaseContents,
