@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { readCounted } from '../archive/portable-file.ts'
+import { isSameLedger } from '../migrations/ledger.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
@@ -166,9 +167,7 @@ async function takenUp(
       `${name} has the unfinished move of another application. Choose another schema with ?schema=, or drop that schema`,
     )
   }
-  const identity = (entries: readonly PostgresLedgerEntry[]) =>
-    JSON.stringify(entries.map((entry) => [entry.module, entry.name, entry.checksum, entry.appliedAt]))
-  if (identity(await readLedger(query)) === identity(ledger)) return true
+  if (isSameLedger(await readLedger(query), ledger)) return true
   await query(`DROP SCHEMA ${schema} CASCADE`)
   return false
 }
