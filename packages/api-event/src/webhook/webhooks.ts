@@ -1,6 +1,6 @@
 import { DAY, databaseTime, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
-import { Backlog, fanOut } from './backlog.ts'
+import { fanOut } from './backlog.ts'
 import { Deliverer } from './deliverer.ts'
 import { deleteOldDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
@@ -38,8 +38,8 @@ export function webhooks(
   webhookRoutes(app, database, rules)
   context.on('*', (event) => fanOut(event, mostPending, clock))
 
-  const backlog = new Backlog({ database, events, clock, mostPending })
-  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock, lookEvery })
+  const filling = { database, events, clock, mostPending }
+  const deliverer = new Deliverer({ ...filling, destinations, audit, log, lookEvery })
   const timer = setTimeout(() => deliverer.deliverDue(), lookEvery).unref()
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {

@@ -6,7 +6,6 @@ import { foreignChange, type SchemaObject } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
 import { isOfHost } from './module-prefixes.ts'
-import { planMigrations } from './plan-migrations.ts'
 
 const REMEDY = 'Nothing was changed; correct the file'
 
@@ -18,6 +17,41 @@ export interface ReadSet<File extends MigrationFile = MigrationFile> {
 /** @throws {MigrationError} if one of them is unreadable or refused */
 export const readSets = (sets: readonly MigrationSet[], engine: Engine): Promise<ReadSet[]> =>
   Promise.all(sets.map(async (set) => ({ set, files: await readMigrations(set, engine) })))
+
+/**
+ * The pending files of a set, in order. The schema may be ahead of the package: a newer version was
+ * installed, or its installation was interrupted. Migrations keep the previous version's statements
+ * working.
+ *
+ * @throws {MigrationError} if the applied migrations differ from the package's, up to its last one
+ */
+function planMigrations<File extends MigrationFile>(
+  set: MigrationSet,
+  files: readonly File[],
+  ledger: readonly LedgerEntry[],
+): File[] {
+  const applied = new Set<string>()
+  const last = files.at(-1)?.name ?? ''
+  for (const entry of ledger) {
+    if (entry.module !== set.module) continue
+    if (entry.name > last) continue
+    const file = files.find(({ name }) => name === entry.name)
+    if (file === undefined) {
+      throw new MigrationError(
+        `${entry.name} of ${set.module} was applied to this database, but ${set.directory} has no such ` +
+          'migration. Never delete an applied migration: restore the file',
+      )
+    }
+    if (file.checksum !== entry.checksum) {
+      throw new MigrationError(
+        `${file.path} of ${set.module} has changed since it was applied to this database as ${entry.name}: ` +
+          'never change an applied migration. Restore the file, and put the change into a new one',
+      )
+    }
+    applied.add(entry.name)
+  }
+  return files.filter(({ name }) => !applied.has(name))
+}
 
 /** The migrations that `migrate` would apply. */
 export const pendingMigrations = (

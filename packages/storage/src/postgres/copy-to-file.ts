@@ -9,8 +9,7 @@ import {
   writeCounted,
   writeDialect,
 } from '../archive/portable-file.ts'
-import type { PortableTable } from '../archive/portable-table.ts'
-import { rowWriter } from '../archive/write-rows.ts'
+import { ENCODERS, type KeyedRow, kindOf, type PortableTable } from '../archive/portable-table.ts'
 import { openDatabase } from '../files/open-database.ts'
 import { quoted } from '../port/quoted.ts'
 import { Connection } from '../sqlite/connection.ts'
@@ -111,5 +110,23 @@ function countOn(database: SqliteDatabase.Database, counted: ReadonlyMap<string,
     if (isCounting.get(table) === undefined) continue
     database.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
     database.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, BigInt(count))
+  }
+}
+
+/** Makes a function that inserts rows into a table, which is called `into` here. */
+function rowWriter(
+  database: SqliteDatabase.Database,
+  into: string,
+  { columns }: PortableTable,
+): (rows: readonly KeyedRow[]) => void {
+  const names = columns.map(({ name }) => quoted(name)).join(', ')
+  const insert = database.prepare(
+    `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const encoders = columns.map((column) => ENCODERS[kindOf(column)])
+  return (rows) => {
+    for (const { row } of rows) {
+      insert.run(row.map((text, index) => (text === null ? null : encoders[index]?.(text))))
+    }
   }
 }
