@@ -7,12 +7,12 @@ import { type Answer, sendBatch } from './batch.ts'
 import { connect, cut, hangUp } from './client.ts'
 import { Room } from './connection-budget.ts'
 import { isTooManyConnections, isUseless } from './database-error.ts'
-import { Listener } from './listener.ts'
+import { listen } from './listener.ts'
 import { Pool } from './pool.ts'
 import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { Readers } from './readers.ts'
-import { ResponseTimeout } from './response-timeout.ts'
+import { watchResponses } from './response-timeout.ts'
 import { Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { valueTypes } from './value-types.ts'
@@ -56,7 +56,7 @@ export class Connections {
   readonly #readers: Readers
   /** For transactions. */
   readonly #pool: Pool
-  readonly #watch: ResponseTimeout
+  readonly #endWatch: () => void
   /** All lasting connections. */
   readonly #lasting = new Set<Client>()
   /** Bytes read from closed connections: a refusal is a response too. */
@@ -88,7 +88,7 @@ export class Connections {
         return failure
       },
     })
-    this.#watch = new ResponseTimeout({
+    this.#endWatch = watchResponses({
       isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
       heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
       isAway: () => this.trouble !== undefined,
@@ -153,19 +153,15 @@ export class Connections {
 
   /** @returns a function that ends it */
   listen(channel: string, listener: () => void): () => Promise<void> {
-    const listening = new Listener(
-      async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
-      channel,
-      (payload) => {
-        if (payload === this.#place.schema) listener()
-      },
-    )
-    return () => listening.close()
+    const hear = (payload: string | undefined) => {
+      if (payload === this.#place.schema) listener()
+    }
+    return listen(async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)), channel, hear)
   }
 
   /** Resolves when all work is done and every connection closed. */
   async close(): Promise<void> {
-    this.#watch.close()
+    this.#endWatch()
     await this.#reachability.close()
     await Promise.all([this.#pool.end(), this.#readers.end()])
   }
