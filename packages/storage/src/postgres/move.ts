@@ -51,71 +51,60 @@ export async function withMove<Result>(
       connections.withClient(async (reader) => {
         await lock(queryOn(writer), place.schema)
         const pairs = await inTransaction(writer, '', (query) => prepare(query, place, origin, source, kept))
-        return await work(new Move(origin, reader, writer, pairs))
+        return await work(moveOf(origin, reader, writer, pairs))
       }),
     ),
   )
 }
 
-export class Move {
-  readonly #origin: SourceFile
-  readonly #reader: Client
-  readonly #writer: Client
-  readonly #pairs: readonly Pair[]
-
-  constructor(origin: SourceFile, reader: Client, writer: Client, pairs: readonly Pair[]) {
-    this.#origin = origin
-    this.#reader = reader
-    this.#writer = writer
-    this.#pairs = pairs
-  }
-
+export interface Move {
   /** Makes the target equal, once: see `reconcile`. */
-  async pass(): Promise<Reconciled[]> {
-    const done: Reconciled[] = []
-    for (const pair of this.#pairs) done.push(await this.#walk(pair))
-    return done
-  }
-
+  pass(): Promise<Reconciled[]>
   /**
    * The same while writes are paused: repeats each table until nothing was mended, so that every
    * row was read on both sides and found equal.
    * @throws {MigrationError}
    */
-  async verify(): Promise<Reconciled[]> {
-    const done: Reconciled[] = []
-    for (const pair of this.#pairs) {
-      const { mended, ...first } = await this.#walk(pair)
-      const last = mended === 0 ? { mended, ...first } : await this.#walk(pair)
-      assertSame(last)
-      done.push(last)
-    }
-    return done
-  }
-
+  verify(): Promise<Reconciled[]>
   /** @throws {DatabaseError} if a foreign key does not hold */
-  async finish(): Promise<void> {
-    await inTransaction(this.#writer, '', async (query) => {
-      const { rows } = await query('SELECT finish FROM mortise_move')
-      if (rows[0].finish !== '') await query(rows[0].finish)
-      await advanceCounters(query, await readTables(query), readCounted(this.#origin.database))
-      await query('UPDATE mortise_move SET verified = 1')
-    })
-  }
-
+  finish(): Promise<void>
   /** Call it once the configuration names the target. */
-  async settle(): Promise<void> {
-    await this.#writer.query('DROP TABLE mortise_move')
-  }
+  settle(): Promise<void>
+}
 
-  async #walk(pair: Pair): Promise<Reconciled> {
-    const query = queryOn(this.#writer)
-    return await inTransaction(this.#reader, SNAPSHOT, async () => {
-      const done = await reconcile(this.#origin.database, { reader: this.#reader, query }, pair)
+function moveOf({ database }: SourceFile, reader: Client, writer: Client, pairs: readonly Pair[]): Move {
+  const query = queryOn(writer)
+  const walk = (pair: Pair) =>
+    inTransaction(reader, SNAPSHOT, async () => {
+      const done = await reconcile(database, { reader, query }, pair)
       // Until the server's own ANALYZE the planner would assume an empty table.
       if (done.mended > 0) await query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
     })
+  return {
+    async pass() {
+      const done: Reconciled[] = []
+      for (const pair of pairs) done.push(await walk(pair))
+      return done
+    },
+    async verify() {
+      const done: Reconciled[] = []
+      for (const pair of pairs) {
+        const first = await walk(pair)
+        const last = first.mended === 0 ? first : await walk(pair)
+        assertSame(last)
+        done.push(last)
+      }
+      return done
+    },
+    finish: () =>
+      inTransaction(writer, '', async () => {
+        const { rows } = await query('SELECT finish FROM mortise_move')
+        if (rows[0].finish !== '') await query(rows[0].finish)
+        await advanceCounters(query, await readTables(query), readCounted(database))
+        await query('UPDATE mortise_move SET verified = 1')
+      }),
+    settle: async () => void (await query('DROP TABLE mortise_move')),
   }
 }
 
