@@ -157,10 +157,14 @@ export class StepReader {
 /** How many composed queries a check remembers. */
 const COMPOSED = 500
 
+/**
+ * The step that passed last: another check around these steps has nothing more to say about it. A
+ * static field of the class would cost each step more.
+ */
+let passed: Step | undefined
+
 /** Decides about the statements of some code before they run, once about each distinct one. */
 export class StatementCheck {
-  /** The step that passed last: another check around these steps has nothing more to say about it. */
-  static #passed: Step | undefined
   readonly #refuse: (text: string) => string
   readonly #bySite = new WeakMap<readonly string[], string>()
   readonly #byText = new Map<string, string>()
@@ -204,9 +208,9 @@ export class StatementCheck {
   }
 
   #pass(step: Step): void {
-    const refusal = step === StatementCheck.#passed ? undefined : this.refusal(asStatement(step).query)
+    const refusal = step === passed ? undefined : this.refusal(asStatement(step).query)
     if (refusal !== undefined) throw refusal
-    StatementCheck.#passed = step
+    passed = step
   }
 }
 
