@@ -109,20 +109,12 @@ export function defineProblems<Code extends string>(
     },
     responses(...codes) {
       const byStatus = Map.groupBy(codes, (code) => definitions[code].status)
-      return Object.fromEntries(
-        [...byStatus].map(([status, some]) => [status, problemResponse(some, definitions)]),
-      )
+      const responses = Array.from(byStatus, ([status, some]) => {
+        const description = some.map((code) => `\`${code}\`: ${definitions[code].title}`).join('; ')
+        const content = { 'application/problem+json': { schema: { $ref: 'Problem#' } } }
+        return [status, Type.Unsafe({ description, content })]
+      })
+      return Object.fromEntries(responses)
     },
   }
-}
-
-function problemResponse<Code extends string>(
-  codes: readonly Code[],
-  definitions: Readonly<Record<Code, ProblemDefinition>>,
-): TSchema {
-  const description = codes.map((code) => `\`${code}\`: ${definitions[code].title}`).join('; ')
-  return Type.Unsafe({
-    description,
-    content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } },
-  })
 }

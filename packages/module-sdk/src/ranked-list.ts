@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { Loop } from './loop.ts'
 import {
   type BlockCount,
   byBlock,
@@ -227,51 +228,29 @@ export class RankedList {
    * @returns whether there is more to do
    */
   async fold(database: Database): Promise<boolean> {
-    await database.transaction(() => this.#foldAll())
+    const change = byEngine({
+      sqlite: NOTHING,
+      postgres: sql`
+        WITH change AS (DELETE FROM ${this.#changes} RETURNING level, block, list, count)
+        INSERT INTO ${this.#counts} (level, block, list, count)
+        SELECT level, block, list, CAST(sum(count) AS BIGINT) FROM change GROUP BY level, block, list
+        ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + excluded.count`,
+    })
+    await database.transaction(() => send(change))
     return (await this.#groups?.fold(database)) ?? false
   }
 
-  *#foldAll(): Transaction<void> {
-    yield* run(
-      byEngine({
-        sqlite: sql`SELECT 1`,
-        postgres: sql`
-          WITH change AS (DELETE FROM ${this.#changes} RETURNING level, block, list, count)
-          INSERT INTO ${this.#counts} (level, block, list, count)
-          SELECT level, block, list, CAST(sum(count) AS BIGINT) FROM change GROUP BY level, block, list
-          ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + excluded.count`,
-      }),
-    )
-  }
-
-  /**
-   * Folds every second while the module serves. Several hosts may do this at once. It logs the
-   * first failure of a series.
-   */
+  /** Folds every second while the module serves. Several hosts may do this at once. */
   foldRegularly(app: FastifyInstance, database: Database): void {
-    let running: Promise<void> | undefined
-    let isClosing = false
-    let fails = false
-    const foldAll = async () => {
-      try {
-        while ((await this.fold(database)) && !isClosing);
-        fails = false
-      } catch (error) {
-        const level = fails ? 'debug' : 'warn'
-        fails = true
-        app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
-      } finally {
-        running = undefined
-      }
-    }
-    const timer = setInterval(() => {
-      running ??= foldAll()
-    }, FOLD_INTERVAL)
-    timer.unref()
+    const loop = new Loop({
+      step: async () => ({ ms: (await this.fold(database)) ? 0 : FOLD_INTERVAL }),
+      log: app.log,
+      trouble: `the counts of ${this.#table} cannot be compacted, and totals stay correct`,
+    })
+    const timer = setTimeout(() => loop.begin(), FOLD_INTERVAL).unref()
     app.addHook('onClose', async () => {
-      isClosing = true
-      clearInterval(timer)
-      await running
+      clearTimeout(timer)
+      await loop.stop()
     })
   }
 

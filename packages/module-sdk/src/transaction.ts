@@ -40,7 +40,6 @@ export interface Emission {
  * After a serialization conflict the engine runs it again from the start, so it must touch nothing
  * else. `await` inside is a syntax error, so code cannot hold the write lock while it waits.
  */
-
 export type Transaction<Result> = Generator<Step, Result, unknown>
 
 /**
@@ -74,13 +73,13 @@ function begun(about: unknown): void {
   if (index >= 0) steps.splice(index, 1)
 }
 
-/** All rows of a query. */
-export const many = <Row>(query: Sql): Transaction<Row[]> => made(query, rowsOf<Row>(query))
-
-function* rowsOf<Row>(query: Sql): Transaction<Row[]> {
+function* stepOf(query: Sql, want: Statement['want']): Transaction<unknown> {
   begun(query)
-  return (yield { query, want: 'rows' }) as Row[]
+  return yield { query, want }
 }
+
+/** All rows of a query. */
+export const many = <Row>(query: Sql) => made(query, stepOf(query, 'rows') as Transaction<Row[]>)
 
 /** The first row of a query, or undefined if it has none. */
 export const maybeOne = <Row>(query: Sql): Transaction<Row | undefined> => made(query, maybeRowOf<Row>(query))
@@ -97,27 +96,18 @@ function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
 export const one = <Row>(query: Sql): Transaction<Row> => made(query, rowOf<Row>(query))
 
 function* rowOf<Row>(query: Sql): Transaction<Row> {
-  return firstOf(yield* rowsOf<Row>(query))
+  begun(query)
+  return firstOf((yield { query, want: 'rows' }) as Row[])
 }
 
 /** Runs a statement and returns the number of rows it changed. */
-export const run = (query: Sql): Transaction<number> => made(query, changesOf(query))
-
-function* changesOf(query: Sql): Transaction<number> {
-  begun(query)
-  return (yield { query, want: 'changes' }) as number
-}
+export const run = (query: Sql) => made(query, stepOf(query, 'changes') as Transaction<number>)
 
 /**
  * Runs a statement whose result nobody reads. On PostgreSQL it is sent together with the next one,
  * which saves a round trip; an error is thrown here nevertheless.
  */
-export const send = (query: Sql): Transaction<void> => made(query, nothingOf(query))
-
-function* nothingOf(query: Sql): Transaction<void> {
-  begun(query)
-  yield { query, want: 'nothing' }
-}
+export const send = (query: Sql) => made(query, stepOf(query, 'nothing') as Transaction<void>)
 
 /**
  * The event types that modules share: type to data. The package that emits a type adds it by

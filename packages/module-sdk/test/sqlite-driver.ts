@@ -8,7 +8,10 @@ export function sqliteDriver(schema: string) {
 
   function perform(step: Step) {
     const { query, want } = step as Statement
-    const statement = database.prepare(query.strings.join('?'))
+    const text = query.strings.join('?')
+    // For PostgreSQL alone: see `byEngine`.
+    if (text === '') return 0
+    const statement = database.prepare(text)
     const values = query.values as Exclude<SqlValue, undefined>[]
     return want === 'rows' ? statement.all(...values) : Number(statement.run(...values).changes)
   }

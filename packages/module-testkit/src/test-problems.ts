@@ -5,14 +5,9 @@ import { declarationOf } from '@mortise/module-sdk/host'
 import type { TestHost } from './create-test-host.ts'
 import type { Register } from './on-engines.ts'
 
-/** The part of an OpenAPI document that the tests read. */
-interface DescribedRoutes {
-  /** Routes by path and method. */
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedRoute>>>>
-}
-
-interface DescribedRoute {
-  readonly responses?: Readonly<Record<string, { readonly description: string }>>
+/** The part of an OpenAPI document that the tests read: routes by path and method. */
+interface Described {
+  readonly paths: Record<string, Record<string, { responses?: Record<string, { description: string }> }>>
 }
 
 /**
@@ -50,7 +45,7 @@ function inReadme(text: string): string[] {
   return Array.from(rows, ([, status, code]) => `${status} ${code}`).sort()
 }
 
-function inOpenapi({ paths }: DescribedRoutes): Set<string> {
+function inOpenapi({ paths }: Described): Set<string> {
   const routes = Object.values(paths).flatMap((methods) => Object.values(methods))
   const answers = routes.flatMap(({ responses = {} }) => Object.entries(responses))
   return new Set(

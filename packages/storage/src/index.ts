@@ -3,9 +3,8 @@ export { acquireFileLock, databaseLockFile, type FileLock } from './files/file-l
 export { makeFolder } from './files/make-folder.ts'
 export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-file.ts'
 export { readOptionalText, readText } from './files/read-text.ts'
-export { replaceFile } from './files/replace-file.ts'
 export { skipSyncs, syncPath } from './files/sync-path.ts'
-export { modeOf, publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
+export { modeOf, publish, replaceFile, writeDurably, writeNewDurably } from './files/write-durably.ts'
 export { inspectDatabase } from './inspect-database.ts'
 export type { DatabaseInspection } from './migrations/compare-migrations.ts'
 export { readMigrations } from './migrations/migration-files.ts'
@@ -25,7 +24,7 @@ export {
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'
-export { generatorOf, kindOf, StatementCheck } from './port/steps.ts'
+export { generatorOf, kindOf, lookAt, StatementCheck } from './port/steps.ts'
 export type {
   AppliedMigration,
   DatabaseContents,

@@ -20,7 +20,7 @@ export async function inspectDatabase<Own>(
     return inspectFile(place.file, sets, read)
   }
   const { compareMigrations } = await import('./migrations/compare-migrations.ts')
-  const storage = await openStorage({ ...place, onFatal: () => {}, create: false }).catch((error) => {
+  const storage = await openStorage({ ...place, create: false }).catch((error) => {
     if (error instanceof NoDatabaseError) return undefined
     throw error
   })

@@ -70,7 +70,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   if ('url' in options) {
     // Loaded on demand: commands and probes of an application on SQLite do without the driver.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
-    return openPostgres(parsePostgresUrl(options.url), { create, rehearse, outbox, observer })
+    return openPostgres(parsePostgresUrl(options.url), create, { rehearse, outbox, observer })
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`the file ${path} does not exist`)

@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts'
 import { EventStream } from './event-stream.ts'
 import { LiveEvents } from './live-events.ts'
 import type { Selection } from './selection.ts'
-import { StreamLimits } from './stream-limits.ts'
+import { limitStreams } from './stream-limits.ts'
 
 /** The start of a stream. */
 export interface Beginning {
@@ -20,44 +20,33 @@ export interface Reader {
   readonly isEntitled: () => Promise<boolean>
 }
 
+/** Opens a stream. @throws {Problem} if there are too many: see `limitStreams` */
+export type OpenStream = (reader: Reader, selection: Selection, beginning: Beginning) => EventStream
+
 /** The streams of one generation. It limits their number and ends them with the generation. */
-export class EventStreams {
-  readonly #events: EventLog
-  readonly #settings: Settings
-  readonly #retiring: AbortSignal
-  readonly #tail: LiveEvents
-  readonly #open = new Set<EventStream>()
-  readonly #shares: StreamLimits
-
-  constructor(events: EventLog, settings: Settings, retiring: AbortSignal, log: FastifyBaseLogger) {
-    this.#events = events
-    this.#settings = settings
-    this.#retiring = retiring
-    this.#tail = new LiveEvents(events, log)
-    this.#shares = new StreamLimits(settings)
-    retiring.addEventListener('abort', () => {
-      for (const stream of this.#open) stream.end()
-    })
-  }
-
-  /** @throws {Problem} like `StreamLimits.take` */
-  open({ caller, address, isEntitled }: Reader, selection: Selection, beginning: Beginning): EventStream {
-    const giveBack = this.#shares.take(caller, address)
-    const stream = new EventStream({
-      ...beginning,
-      events: this.#events,
-      tail: this.#tail,
-      selection,
-      heartbeat: this.#settings.heartbeatSeconds * 1000,
-      isEntitled,
-    })
-    this.#open.add(stream)
+export function eventStreams(
+  events: EventLog,
+  settings: Settings,
+  retiring: AbortSignal,
+  log: FastifyBaseLogger,
+): OpenStream {
+  const tail = new LiveEvents(events, log)
+  const open = new Set<EventStream>()
+  const take = limitStreams(settings)
+  const heartbeat = settings.heartbeatSeconds * 1000
+  retiring.addEventListener('abort', () => {
+    for (const stream of open) stream.end()
+  })
+  return ({ caller, address, isEntitled }, selection, beginning) => {
+    const giveBack = take(caller, address)
+    const stream = new EventStream({ ...beginning, events, tail, selection, heartbeat, isEntitled })
+    open.add(stream)
     stream.once('close', () => {
       giveBack()
-      this.#open.delete(stream)
-      if (this.#open.size === 0) this.#tail.stop()
+      open.delete(stream)
+      if (open.size === 0) tail.stop()
     })
-    if (this.#retiring.aborted) stream.end()
+    if (retiring.aborted) stream.end()
     return stream
   }
 }

@@ -1,14 +1,14 @@
+import { Readable } from 'node:stream'
 import type { EventLog, ModuleInstance } from '@mortise/module-sdk'
 import { credentialsNeeded, responses } from '../module.ts'
 import { acceptsStream } from './accepts-stream.ts'
-import type { EventStreams } from './event-streams.ts'
+import type { OpenStream } from './event-streams.ts'
 import { EventHeaders, EventQuery, EventResponse } from './schemas.ts'
 import { selectionOf } from './selection.ts'
-import { sendHead, sendStream } from './send-stream.ts'
 import { beginningOf, listEvents } from './service.ts'
 
 /** The caller's events, and everyone's with a scope. */
-export function eventRoutes(app: ModuleInstance, events: EventLog, streams: EventStreams): void {
+export function eventRoutes(app: ModuleInstance, events: EventLog, openStream: OpenStream): void {
   app.get(
     '/event',
     {
@@ -37,10 +37,16 @@ export function eventRoutes(app: ModuleInstance, events: EventLog, streams: Even
       if (!(await request.credentialsHold())) throw credentialsNeeded()
       const selection = selectionOf(caller, query)
       const beginning = await beginningOf(events, caller, selection, query.after, headers['last-event-id'])
-      if (request.method === 'HEAD') return sendHead(reply)
+      // Proxies must neither store nor buffer the response.
+      const head = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
+      const send = (stream: Readable) => reply.headers(head).send(stream as never)
+      if (request.method === 'HEAD') return send(Readable.from([]))
       const reader = { caller, address: ip, isEntitled: () => request.credentialsHold() }
-      const stream = streams.open(reader, selection, beginning)
-      return sendStream(reply, stream)
+      const stream = openStream(reader, selection, beginning)
+      // The host ends the response, like any other, if the client stops reading. `close` also comes after
+      // another response, such as a problem.
+      reply.raw.once('close', () => stream.destroy())
+      return send(stream)
     },
   )
 }

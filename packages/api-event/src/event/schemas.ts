@@ -3,8 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 
 const oneType = '[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+'
 
-/** The events that a caller wants. `selectionOf` limits them to what the caller may see. */
-const filter = {
+export const EventQuery = Strict({
   types: Type.Optional(
     Type.String({
       pattern: `^${oneType}(,${oneType})*$`,
@@ -22,15 +21,6 @@ const filter = {
       description: 'the id of the caller who owns the events, or * for all callers: with event:read',
     }),
   ),
-}
-export interface EventFilter {
-  types?: string
-  subject?: string
-  owner?: string
-}
-
-export const EventQuery = Strict({
-  ...filter,
   after: Type.Optional(
     Type.String({
       minLength: 1,
@@ -42,6 +32,9 @@ export const EventQuery = Strict({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'events at most, in a list' }),
 })
 export type EventQuery = Static<typeof EventQuery>
+
+/** The events that a caller wants. `selectionOf` limits them to what the caller may see. */
+export type EventFilter = Pick<EventQuery, 'types' | 'subject' | 'owner'>
 
 /** CloudEvents 1.0, JSON format. */
 const CloudEvent = Type.Object(

@@ -1,4 +1,5 @@
 import { type Caller, type EventLog, toCloudEvent } from '@mortise/module-sdk'
+import { linkTo } from '../link.ts'
 import { eventGone } from '../module.ts'
 import type { Beginning } from './event-streams.ts'
 import type { EventPage, EventQuery } from './schemas.ts'
@@ -20,7 +21,7 @@ export async function listEvents(
   const shown = found.slice(0, limit)
   return {
     data: shown.map(toCloudEvent),
-    next: linkTo(url, shown.at(-1)?.id ?? after),
+    next: linkTo(url, 'after', shown.at(-1)?.id ?? after),
     more: found.length > limit,
   }
 }
@@ -49,10 +50,4 @@ async function goOnAfter(events: EventLog, caller: Caller, cursor: string, name:
   const position = await events.find(cursor, caller.has('event:read') ? undefined : caller.id)
   if (position === undefined) throw eventGone(name)
   return { cursor, position }
-}
-
-function linkTo(url: string, after: string): string {
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
-  searchParams.set('after', after)
-  return `${pathname}?${searchParams}`
 }

@@ -11,7 +11,7 @@ import {
 } from '@mortise/module-sdk'
 import { countPending, insertDelivery } from './deliveries.ts'
 import { isProven } from './proof.ts'
-import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.ts'
+import { ALL_TYPES, findMatching, type Match, notBehind, type WebhookRow } from './repository.ts'
 
 /**
  * A webhook at its limit of pending deliveries is behind: it gets no more, and catches up from the
@@ -23,8 +23,19 @@ import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.
 /** The most deliveries per transaction, and the most webhooks per query. */
 const BATCH = 100
 
+/** Creates a delivery of an event for each enabled webhook that matches and has room. */
+export function* fanOut(event: Event, mostPending: number, clock: typeof databaseTime): Transaction<void> {
+  const webhooks = yield* findMatching(event)
+  if (webhooks.length === 0) return
+  const now = yield* clock()
+  for (const webhook of webhooks) {
+    if (!isProven(webhook, now)) continue
+    if (yield* mayAdd(webhook, event.position, mostPending, now)) yield* insertDelivery(event, webhook, now)
+  }
+}
+
 /** Whether a webhook gets its delivery of an event now. If not, notes the event as missed. */
-export function* mayAdd(
+function* mayAdd(
   { id, filledTo }: Match,
   position: number,
   mostPending: number,
@@ -44,7 +55,8 @@ type Behind = Pick<WebhookRow, 'id' | 'owner' | 'everyone' | 'types' | 'provenUn
   readonly filledTo: number
 }
 
-export interface BacklogOptions {
+/** What filling needs. Any number of processes may do it on one database. */
+export interface Filling {
   readonly database: Database
   readonly events: EventLog
   readonly clock: typeof databaseTime
@@ -52,78 +64,68 @@ export interface BacklogOptions {
   readonly mostPending: number
 }
 
-/** Any number of processes may do this on one database. */
-export class Backlog {
-  readonly #options: BacklogOptions
-
-  constructor(options: BacklogOptions) {
-    this.#options = options
+/** Checks all webhooks that are behind, in case the regular filling missed one. */
+export async function fillAll(filling: Filling): Promise<void> {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const after: string = last
+    const rows = await filling.database.snapshot(() =>
+      many<{ id: string }>(sql`
+        SELECT id FROM webhook WHERE filled_to IS NOT NULL AND id > ${after} ORDER BY id LIMIT ${BATCH}`),
+    )
+    for (const { id } of rows) await fillUp(filling, id)
+    last = rows.at(-1)?.id
   }
+}
 
-  /** Checks all webhooks that are behind, in case the regular filling missed one. */
-  async fillAll(): Promise<void> {
-    for (let last: string | undefined = ''; last !== undefined; ) {
-      const after: string = last
-      const rows = await this.#options.database.snapshot(() =>
-        many<{ id: string }>(sql`
-          SELECT id FROM webhook WHERE filled_to IS NOT NULL AND id > ${after} ORDER BY id LIMIT ${BATCH}`),
-      )
-      for (const { id } of rows) await this.fillUp(id)
-      last = rows.at(-1)?.id
+/** Creates deliveries for a webhook until it is full or no longer behind. */
+export async function fillUp(filling: Filling, webhook: string): Promise<void> {
+  while (await fill(filling, webhook));
+}
+
+async function fill({ database, events: log, clock, mostPending }: Filling, id: string): Promise<boolean> {
+  const found = await database.snapshot(function* () {
+    const webhook = yield* maybeOne<Behind>(sql`
+      SELECT id, owner, everyone, types, proven_until AS "provenUntil", version, filled_to AS "filledTo"
+      FROM webhook WHERE id = ${id} AND filled_to IS NOT NULL`)
+    if (webhook === undefined || !isProven(webhook, yield* clock())) return undefined
+    return { webhook, room: mostPending - (yield* countPending(id, mostPending)) }
+  })
+  if (found === undefined || found.room <= 0) return false
+  const { webhook, room } = found
+  const { events, upTo, missedUntil } = await readBehind(log, webhook, Math.min(room, BATCH))
+  await database.transaction(function* () {
+    if (!(yield* moveFilledTo(webhook, upTo))) return
+    const now = yield* clock()
+    for (const event of events) yield* insertDelivery(event, webhook, now)
+    if (missedUntil !== undefined) {
+      yield* run(sql`UPDATE webhook SET missed_until = ${missedUntil} WHERE id = ${id}`)
     }
-  }
+  })
+  return true
+}
 
-  /** Creates deliveries for a webhook until it is full or no longer behind. */
-  async fillUp(webhook: string): Promise<void> {
-    for (let more = true; more; ) more = await this.#fill(webhook)
-  }
-
-  async #fill(id: string): Promise<boolean> {
-    const { database, clock, mostPending } = this.#options
-    const found = await database.snapshot(function* () {
-      const webhook = yield* maybeOne<Behind>(sql`
-        SELECT id, owner, everyone, types, proven_until AS "provenUntil", version, filled_to AS "filledTo"
-        FROM webhook WHERE id = ${id} AND filled_to IS NOT NULL`)
-      if (webhook === undefined || !isProven(webhook, yield* clock())) return undefined
-      return { webhook, room: mostPending - (yield* countPending(id, mostPending)) }
-    })
-    if (found === undefined || found.room <= 0) return false
-    const { webhook, room } = found
-    const { events, upTo, missedUntil } = await this.#read(webhook, Math.min(room, BATCH))
-    await database.transaction(function* () {
-      if (!(yield* moveFilledTo(webhook, upTo))) return
-      const now = yield* clock()
-      for (const event of events) yield* insertDelivery(event, webhook, now)
-      if (missedUntil !== undefined) {
-        yield* run(sql`UPDATE webhook SET missed_until = ${missedUntil} WHERE id = ${id}`)
-      }
-    })
-    return true
-  }
-
-  /** The next events, the position up to which there are no others, and the oldest time kept. */
-  async #read(
-    { owner, everyone, types, filledTo }: Behind,
-    limit: number,
-  ): Promise<{ events: Event[]; upTo: number; missedUntil: number | undefined }> {
-    const log = this.#options.events
-    // Events up to this position exist before the search, so the search finds each one or does not
-    // match it.
-    const seen = await log.last()
-    const chosen: string[] = JSON.parse(types)
-    const [oldest] = await log.read({ after: filledTo, limit: 1 })
-    const events = await log.read({
-      after: filledTo,
-      limit,
-      types: chosen.includes(ALL_TYPES) ? undefined : chosen,
-      owner: everyone === 1 ? undefined : owner,
-    })
-    const last = events.at(-1)?.position ?? filledTo
-    return {
-      events,
-      upTo: events.length < limit ? Math.max(last, seen) : last,
-      missedUntil: oldest !== undefined && oldest.position > filledTo + 1 ? oldest.at : undefined,
-    }
+/** The next events, the position up to which there are no others, and the oldest time kept. */
+async function readBehind(
+  log: EventLog,
+  { owner, everyone, types, filledTo }: Behind,
+  limit: number,
+): Promise<{ events: Event[]; upTo: number; missedUntil: number | undefined }> {
+  // Events up to this position exist before the search, so the search finds each one or does not
+  // match it.
+  const seen = await log.last()
+  const chosen: string[] = JSON.parse(types)
+  const [oldest] = await log.read({ after: filledTo, limit: 1 })
+  const events = await log.read({
+    after: filledTo,
+    limit,
+    types: chosen.includes(ALL_TYPES) ? undefined : chosen,
+    owner: everyone === 1 ? undefined : owner,
+  })
+  const last = events.at(-1)?.position ?? filledTo
+  return {
+    events,
+    upTo: events.length < limit ? Math.max(last, seen) : last,
+    missedUntil: oldest !== undefined && oldest.position > filledTo + 1 ? oldest.at : undefined,
   }
 }
 

@@ -2,9 +2,6 @@ import {
   type Audit,
   ClockWatch,
   DAY,
-  type Database,
-  type databaseTime,
-  type EventLog,
   Loop,
   newId,
   pauseAfter,
@@ -14,18 +11,41 @@ import {
 } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { count } from '../count.ts'
-import type { Backlog } from './backlog.ts'
-import { endAttempt, isDue, type LeasedDelivery, leaseDue, makeDue, type State } from './deliveries.ts'
+import { type Filling, fillAll, fillUp } from './backlog.ts'
+import {
+  endAttempt,
+  isDue,
+  type LeasedDelivery,
+  leaseDue,
+  makeDue,
+  type State,
+  TEST_TYPE,
+} from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
-import { retryDelays } from './retry-delays.ts'
 import { signedHeaders } from './signatures.ts'
-import { TEST_TYPE } from './test-event.ts'
 
 // One transaction leases a delivery, the attempt runs outside of any transaction, and a second one
 // writes the outcome. A lease expires long after the attempt must have ended, so that another host
 // takes over from a dead one. The receiver may then get the delivery twice, with the same id.
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** After each failed attempt, in milliseconds: those of Standard Webhooks, three days in all. */
+export const retryDelays = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+]
 
 /** The most concurrent attempts of a process, of a webhook, and of an owner's webhooks. */
 const AT_ONCE = 64
@@ -45,14 +65,10 @@ const FAILING = 5 * DAY
 /** The status of a receiver that wants no more deliveries (410 Gone). */
 const GONE = 410
 
-export interface DelivererOptions {
-  readonly database: Database
-  readonly events: EventLog
-  readonly backlog: Backlog
+export interface DelivererOptions extends Filling {
   readonly destinations: Destinations
   readonly audit: Audit
   readonly log: FastifyBaseLogger
-  readonly clock: typeof databaseTime
   /** The interval of the search for due deliveries, in milliseconds. */
   readonly lookEvery: number
   /** See `Loop`. */
@@ -93,7 +109,7 @@ export class Deliverer {
     const leasedAt = performance.now()
     if (leasedAt - this.#filledAt >= FILL_INTERVAL) {
       this.#filledAt = leasedAt
-      this.#loop.start(() => this.#options.backlog.fillAll())
+      this.#loop.start(() => fillAll(this.#options))
     }
     for (const delivery of await this.#lease(AT_ONCE - this.#loop.tasks)) {
       const { webhook, id } = delivery
@@ -138,12 +154,11 @@ export class Deliverer {
     try {
       // The process stood still for so long that another may be about to send this delivery.
       if (performance.now() - leasedAt > LEASE / 2) return
-      const { database, backlog } = this.#options
       const body = await this.#bodyOf(delivery)
       const outcome = body === undefined ? expired : await this.#send(delivery, body, stops)
       const verdict = verdictOf(delivery, outcome)
-      await database.transaction(() => this.#end(delivery, shown(outcome, verdict), verdict))
-      if (verdict.state !== 'pending') await backlog.fillUp(webhook)
+      await this.#options.database.transaction(() => this.#end(delivery, shown(outcome, verdict), verdict))
+      if (verdict.state !== 'pending') await fillUp(this.#options, webhook)
     } finally {
       count(this.#underWay, webhook, -1)
       count(this.#underWayOf, owner, -1)

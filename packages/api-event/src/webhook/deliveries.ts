@@ -22,6 +22,9 @@ import { type Secret, validAt } from './signatures.ts'
 export const states = ['pending', 'delivered', 'failed'] as const
 export type State = (typeof states)[number]
 
+/** The type of the test event, which is in no log. */
+export const TEST_TYPE = 'webhook.test'
+
 export interface DeliveryRow {
   /** The id of the event. */
   readonly id: string

@@ -4,7 +4,6 @@ import {
   CursorPageOf,
   type Database,
   Deleted,
-  type databaseTime,
   IdParams,
   type ModuleInstance,
 } from '@mortise/module-sdk'
@@ -35,21 +34,13 @@ import {
   type WebhookRules,
 } from './service.ts'
 
-export interface WebhookRoutesOptions extends WebhookRules {
-  readonly database: Database
-  readonly clock: typeof databaseTime
-}
-
-export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions): void {
-  const { database, clock } = options
+export function webhookRoutes(app: ModuleInstance, database: Database, rules: WebhookRules): void {
   const config = { access: 'caller' } as const
   const changes = {
     ...config,
     ifMatch: {
       resource: 'the webhook',
-      *find(caller: Caller, id: string) {
-        return yield* showWebhook(caller, id, yield* clock())
-      },
+      find: (caller: Caller, id: string) => showWebhook(caller, id, rules),
     },
   }
   // A guest may list, and has no webhooks. All other requests of a guest fail.
@@ -69,11 +60,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       },
     },
     async ({ caller, query }, reply) =>
-      reply.paged(
-        await database.snapshot(function* () {
-          return yield* listWebhooks(caller, query, yield* clock())
-        }),
-      ),
+      reply.paged(await database.snapshot(() => listWebhooks(caller, query, rules))),
   )
 
   app.post(
@@ -92,8 +79,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     },
     (request) =>
       request.transaction(function* () {
-        const { caller, body, audit } = request
-        const webhook = yield* createWebhook(caller, body, options, audit, yield* clock())
+        const webhook = yield* createWebhook(request, request.body, rules)
         return answer(201, webhook, { location: `/webhook/${webhook.id}` })
       }),
   )
@@ -109,10 +95,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         response: { 200: Webhook, ...responses('webhook-not-found') },
       },
     },
-    ({ caller, params }) =>
-      database.snapshot(function* () {
-        return yield* showWebhook(caller, params.id, yield* clock())
-      }),
+    ({ caller, params }) => database.snapshot(() => showWebhook(caller, params.id, rules)),
   )
 
   app.patch(
@@ -134,11 +117,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        const { caller, params, body, audit } = request
-        return yield* changeWebhook(caller, params.id, body, options, audit, yield* clock())
-      }),
+    (request) => request.transaction(() => changeWebhook(request, request.params.id, request.body, rules)),
   )
 
   app.delete(
@@ -152,10 +131,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         response: { 200: Deleted, ...responses('webhook-not-found') },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        return yield* removeWebhook(request.caller, request.params.id, request.audit, yield* clock())
-      }),
+    (request) => request.transaction(() => removeWebhook(request, request.params.id, rules)),
   )
 
   app.post(
@@ -174,8 +150,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     },
     (request) =>
       request.transaction(function* () {
-        const { caller, params, audit } = request
-        return answer(201, yield* rotateSecret(caller, params.id, options, audit, yield* clock()))
+        return answer(201, yield* rotateSecret(request, request.params.id, rules))
       }),
   )
 
@@ -197,7 +172,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
-        const delivery = yield* testWebhook(request.caller, id, options, yield* clock())
+        const delivery = yield* testWebhook(request.caller, id, rules)
         return answer(202, delivery, { location: `/webhook/${id}/delivery/${delivery.id}` })
       }),
   )
@@ -215,13 +190,8 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         response: { 200: DeliveryList, ...responses('insufficient-scope', 'webhook-not-found') },
       },
     },
-    async (request) => {
-      const { caller, params, query, url } = request
-      const { data, more } = await database.snapshot(() => listDeliveries(caller, params.id, query))
-      const next = new URLSearchParams(url.split('?')[1])
-      next.set('before', data.at(-1)?.id ?? '')
-      return { data, next: more ? `${url.split('?')[0]}?${next}` : null }
-    },
+    ({ caller, params, query, url }) =>
+      database.snapshot(() => listDeliveries(caller, params.id, query, url)),
   )
 
   app.get(
@@ -266,9 +236,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       },
     },
     (request) =>
-      request.transaction(function* () {
+      request.transaction(() => {
         const { id, delivery } = request.params
-        return yield* replayDelivery(request.caller, id, delivery, options, yield* clock())
+        return replayDelivery(request.caller, id, delivery, rules)
       }),
   )
 }

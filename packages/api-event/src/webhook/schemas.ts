@@ -29,6 +29,8 @@ const description = Type.String({
 })
 const enabled = Type.Boolean()
 
+const timeOrNull = (description: string) => Nullable(Type.String({ format: 'date-time', description }))
+
 const webhook = {
   id: Id('webhook'),
   url: Type.String(),
@@ -42,28 +44,15 @@ const webhook = {
         '`gone`: the receiver answered 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`; null: none of these',
     }),
   ),
-  failingSince: Nullable(
-    Type.String({ format: 'date-time', description: 'the time since which all attempts have failed' }),
+  failingSince: timeOrNull('the time since which all attempts have failed'),
+  provenUntil: timeOrNull(
+    "when it stops, unless its owner changes or uses it with event:read before; null if it gets only its owner's events",
   ),
-  provenUntil: Nullable(
-    Type.String({
-      format: 'date-time',
-      description:
-        "when it stops, unless its owner changes or uses it with event:read before; null if it gets only its owner's events",
-    }),
+  behindSince: timeOrNull(
+    'the time since which it has the maximum of pending deliveries: it gets later events once some have ended',
   ),
-  behindSince: Nullable(
-    Type.String({
-      format: 'date-time',
-      description:
-        'the time since which it has the maximum of pending deliveries: it gets later events once some have ended',
-    }),
-  ),
-  missedUntil: Nullable(
-    Type.String({
-      format: 'date-time',
-      description: 'events before this time were deleted while it was behind; null: it has missed none',
-    }),
+  missedUntil: timeOrNull(
+    'events before this time were deleted while it was behind; null: it has missed none',
   ),
   version: Type.Integer({ description: 'increases with every change' }),
   createdAt: Timestamp,
@@ -135,11 +124,8 @@ export const Delivery = Type.Object(
     subject: Type.String(),
     state: State,
     attempts: Type.Integer({ description: 'the number of attempts; a replay resets it' }),
-    nextAttemptAt: Nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'null while it is sent, waits for an earlier delivery of its subject, or has ended',
-      }),
+    nextAttemptAt: timeOrNull(
+      'null while it is sent, waits for an earlier delivery of its subject, or has ended',
     ),
     lastAttemptAt: Nullable(Timestamp),
     status: Nullable(Type.Integer({ description: 'the status of the last response' })),
@@ -173,6 +159,8 @@ export const DeliveryList = Type.Object(
   },
   { title: 'DeliveryList' },
 )
+export type DeliveryList = Static<typeof DeliveryList>
+
 export const DeliveryParams = Type.Object({
   id: Type.String({ description: 'the id of the webhook' }),
   delivery: Type.String({ description: 'the id of the delivery: the id of its event' }),

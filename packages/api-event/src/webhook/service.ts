@@ -4,13 +4,17 @@ import {
   type CursorPage,
   DAY,
   type Deleted,
+  type databaseTime,
+  type Event,
   insufficientScope,
   invalidRequest,
   newId,
   type Page,
   type Transaction,
   timestamp,
+  toCloudEvent,
 } from '@mortise/module-sdk'
+import { linkTo } from '../link.ts'
 import { problem } from '../module.ts'
 import * as deliveries from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
@@ -19,6 +23,7 @@ import * as repository from './repository.ts'
 import type {
   CreatedWebhook,
   Delivery,
+  DeliveryList,
   DeliveryQuery,
   NewWebhook,
   RotatedSecret,
@@ -27,7 +32,6 @@ import type {
   WebhookQuery,
 } from './schemas.ts'
 import { newSecret, validAt } from './signatures.ts'
-import { insertTest } from './test-event.ts'
 
 /**
  * The rules of webhooks. A user sees their own; `admin` sees everyone's. A webhook that the caller
@@ -35,8 +39,15 @@ import { insertTest } from './test-event.ts'
  * everyone's events or shows them, but not if it reduces the events.
  */
 
+/** Who asks, and the audit trail in their name: of a request. */
+interface Asking {
+  readonly caller: Caller
+  readonly audit: Audit
+}
+
 /** The limits from the settings and the installed modules. */
 export interface WebhookRules {
+  readonly clock: typeof databaseTime
   readonly destinations: Destinations
   /** The event types that installed modules emit. */
   readonly eventTypes: { has(type: string): boolean }
@@ -52,11 +63,9 @@ export interface WebhookRules {
 const SECRETS = 5
 
 export function* createWebhook(
-  caller: Caller,
+  { caller, audit }: Asking,
   { url, types = [repository.ALL_TYPES], everyone = false, description = '' }: NewWebhook,
-  { destinations, eventTypes, perCaller, proofDays }: WebhookRules,
-  audit: Audit,
-  now: number,
+  { clock, destinations, eventTypes, perCaller, proofDays }: WebhookRules,
 ): Transaction<CreatedWebhook> {
   if (caller.kind !== 'user') {
     throw problem('sign-in-needed', 'A guest cannot have webhooks: sign in and send the token.')
@@ -67,6 +76,7 @@ export function* createWebhook(
   if ((yield* repository.countWebhooks(caller.id)) >= perCaller) {
     throw problem('webhook-limit', `You have ${perCaller} webhooks, the maximum: delete one.`)
   }
+  const now = yield* clock()
   const row: repository.WebhookRow = {
     id: newId('webhook'),
     owner: caller.id,
@@ -90,16 +100,17 @@ export function* createWebhook(
   return { ...toWebhook(row, caller), secret: secret.secret }
 }
 
-export function* showWebhook(caller: Caller, id: string, now: number): Transaction<Webhook> {
-  return toWebhook(disabledIfUnproven(yield* find(caller, id), now), caller)
+export function* showWebhook(caller: Caller, id: string, { clock }: WebhookRules): Transaction<Webhook> {
+  return toWebhook(disabledIfUnproven(yield* find(caller, id), yield* clock()), caller)
 }
 
 /** The caller's webhooks, or with `admin` those of `query.owner`. Read it in a snapshot. */
 export function* listWebhooks(
   caller: Caller,
   query: WebhookQuery,
-  now: number,
+  { clock }: WebhookRules,
 ): Transaction<Page<Webhook> | CursorPage<Webhook>> {
+  const now = yield* clock()
   const where = repository.ownedBy(ownerOf(caller, query))
   return yield* repository.webhooks.read(query, { where }, (row) =>
     toWebhook(disabledIfUnproven(row, now), caller),
@@ -113,13 +124,12 @@ function ownerOf(caller: Caller, { owner = caller.id }: WebhookQuery): string {
 }
 
 export function* changeWebhook(
-  caller: Caller,
+  { caller, audit }: Asking,
   id: string,
   change: WebhookChange,
-  { destinations, eventTypes, proofDays }: WebhookRules,
-  audit: Audit,
-  now: number,
+  { clock, destinations, eventTypes, proofDays }: WebhookRules,
 ): Transaction<Webhook> {
+  const now = yield* clock()
   const row = yield* stop(yield* find(caller, id), audit, now)
   const everyone = change.everyone ?? row.everyone === 1
   const enabled = change.enabled ?? row.enabled === 1
@@ -166,23 +176,26 @@ export function* changeWebhook(
   return toWebhook(next, caller)
 }
 
-export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: number): Transaction<Deleted> {
+export function* removeWebhook(
+  { caller, audit }: Asking,
+  id: string,
+  { clock }: WebhookRules,
+): Transaction<Deleted> {
   yield* find(caller, id)
-  yield* repository.deleteWebhook(id, now)
+  yield* repository.deleteWebhook(id, yield* clock())
   yield* audit({ action: 'webhook.deleted', object: id })
   return { id, deleted: true }
 }
 
 /** Makes a new secret. The earlier ones sign for one more day. */
 export function* rotateSecret(
-  caller: Caller,
+  { caller, audit }: Asking,
   id: string,
-  { proofDays }: WebhookRules,
-  audit: Audit,
-  now: number,
+  rules: WebhookRules,
 ): Transaction<RotatedSecret> {
+  const now = yield* rules.clock()
   yield* stop(yield* find(caller, id), audit, now)
-  const row = yield* findToUse(caller, id, proofDays, now)
+  const row = yield* findToUse(caller, id, rules, now)
   const until = now + DAY
   const previous = validAt(yield* repository.secretsOf(id), now).map((secret) => ({
     ...secret,
@@ -195,17 +208,19 @@ export function* rotateSecret(
   return { secret: secret.secret, formerUntil: timestamp(until) }
 }
 
-/** A page of deliveries, newest first, and whether more follow. Read it in a snapshot. */
+/** A page of deliveries, newest first, for the request with this URL. Read it in a snapshot. */
 export function* listDeliveries(
   caller: Caller,
   id: string,
   query: DeliveryQuery,
-): Transaction<{ data: Delivery[]; more: boolean }> {
+  url: string,
+): Transaction<DeliveryList> {
   yield* findToRead(caller, id)
   const { limit } = query
   const own = !caller.has(READ)
   const rows = yield* deliveries.listDeliveries(id, { ...query, own, limit: limit + 1 })
-  return { data: rows.slice(0, limit).map(toDelivery), more: rows.length > limit }
+  const data = rows.slice(0, limit).map(toDelivery)
+  return { data, next: rows.length > limit ? linkTo(url, 'before', data.at(-1)?.id ?? '') : null }
 }
 
 export function* showDelivery(caller: Caller, id: string, delivery: string): Transaction<Delivery> {
@@ -218,27 +233,28 @@ export function* replayDelivery(
   caller: Caller,
   id: string,
   delivery: string,
-  { proofDays, mostPending }: WebhookRules,
-  now: number,
+  rules: WebhookRules,
 ): Transaction<Delivery> {
-  const webhook = yield* findToUse(caller, id, proofDays, now)
+  const now = yield* rules.clock()
+  const webhook = yield* findToUse(caller, id, rules, now)
   const found = yield* findDelivery(caller, id, delivery)
   assertEnabled(webhook)
-  if (found.state !== 'pending') yield* assertRoom(id, mostPending)
+  if (found.state !== 'pending') yield* assertRoom(id, rules)
   yield* deliveries.replayDelivery(id, found, now)
   return toDelivery(yield* findDelivery(caller, id, delivery))
 }
 
-export function* testWebhook(
-  caller: Caller,
-  id: string,
-  { proofDays, mostPending }: WebhookRules,
-  now: number,
-): Transaction<Delivery> {
-  const webhook = yield* findToUse(caller, id, proofDays, now)
+/** Sends a test event, once and without retries. */
+export function* testWebhook(caller: Caller, id: string, rules: WebhookRules): Transaction<Delivery> {
+  const now = yield* rules.clock()
+  const webhook = yield* findToUse(caller, id, rules, now)
   assertEnabled(webhook)
-  yield* assertRoom(id, mostPending)
-  return toDelivery(yield* findDelivery(caller, id, yield* insertTest(webhook, now)))
+  yield* assertRoom(id, rules)
+  const about = { id: newId('event'), type: deliveries.TEST_TYPE, source: 'api-event', subject: id, data: {} }
+  const event: Event = { ...about, owner: null, at: now, traceparent: null, position: 0 }
+  const body = JSON.stringify(toCloudEvent(event))
+  yield* deliveries.insertDelivery({ ...event, owner: webhook.owner }, webhook, now, body)
+  return toDelivery(yield* findDelivery(caller, id, event.id))
 }
 
 function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
@@ -258,7 +274,7 @@ function* findToRead(caller: Caller, id: string): Transaction<repository.Webhook
 function* findToUse(
   caller: Caller,
   id: string,
-  proofDays: number,
+  { proofDays }: WebhookRules,
   now: number,
 ): Transaction<repository.WebhookRow> {
   const webhook = disabledIfUnproven(yield* findToRead(caller, id), now)
@@ -306,7 +322,7 @@ function assertKnown(
   if (unknown.length > 0) throw invalidRequest(...unknown)
 }
 
-function* assertRoom(webhook: string, mostPending: number): Transaction<void> {
+function* assertRoom(webhook: string, { mostPending }: WebhookRules): Transaction<void> {
   if ((yield* deliveries.countPending(webhook, mostPending)) < mostPending) return
   throw problem(
     'webhook-full',

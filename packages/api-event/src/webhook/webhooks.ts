@@ -1,10 +1,9 @@
 import { DAY, databaseTime, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
-import { Backlog } from './backlog.ts'
+import { fanOut } from './backlog.ts'
 import { Deliverer } from './deliverer.ts'
 import { deleteOldDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
-import { fanOut } from './fan-out.ts'
 import { disableUnproven } from './proof.ts'
 import { purgeDeleted } from './repository.ts'
 import { webhookRoutes } from './routes.ts'
@@ -35,11 +34,12 @@ export function webhooks(
     resolve,
   })
   const { webhooksPerCaller: perCaller, webhookProofDays: proofDays } = settings
-  webhookRoutes(app, { database, clock, destinations, eventTypes, perCaller, proofDays, mostPending })
+  const rules = { clock, destinations, eventTypes, perCaller, proofDays, mostPending }
+  webhookRoutes(app, database, rules)
   context.on('*', (event) => fanOut(event, mostPending, clock))
 
-  const backlog = new Backlog({ database, events, clock, mostPending })
-  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock, lookEvery })
+  const filling = { database, events, clock, mostPending }
+  const deliverer = new Deliverer({ ...filling, destinations, audit, log, lookEvery })
   const timer = setTimeout(() => deliverer.deliverDue(), lookEvery).unref()
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {

@@ -12,7 +12,7 @@ import { createTestHost, onEngines } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
 import { eventModule } from '../../src/index.ts'
-import { Backlog } from '../../src/webhook/backlog.ts'
+import { fillAll, fillUp } from '../../src/webhook/backlog.ts'
 import { Deliverer } from '../../src/webhook/deliverer.ts'
 import { Destinations } from '../../src/webhook/destinations.ts'
 import type { WebhookOptions } from '../../src/webhook/webhooks.ts'
@@ -73,11 +73,14 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
     config: { modules: { 'api-event': settings } },
   })
   const { database } = host
-  const backlog = new Backlog({ database, events: events as EventLog, clock, mostPending })
+  const filling = { database, events: events as EventLog, clock, mostPending }
   return {
     ...host,
     ann: host.user('ann'),
-    backlog,
+    backlog: {
+      fillAll: () => fillAll(filling),
+      fillUp: (webhook: string) => fillUp(filling, webhook),
+    },
     clock,
     advance(milliseconds: number) {
       advanced += milliseconds
@@ -86,11 +89,8 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
     deliverer(patience?: number) {
       const destinations = new Destinations({ plainHttp: true, networks: loopback.webhookNetworks })
       const deliverer = new Deliverer({
-        database,
-        events: events as EventLog,
-        backlog,
+        ...filling,
         destinations,
-        clock,
         audit: function* () {},
         log: host.app.log,
         lookEvery: DAY,

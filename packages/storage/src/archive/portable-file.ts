@@ -93,29 +93,23 @@ export function hasRows(database: SqliteDatabase.Database, table: string, schema
 export function toSqlite(file: string): void {
   const database = openDatabase(file, { fileMustExist: true })
   try {
-    const aside = namesAside(database, 'main')
-    for (const name of aside) {
-      const table = storeExtraTable(name)
-      if (table !== undefined && hasRows(database, name)) throw onlyOnPostgres(table)
-    }
-    for (const name of aside) database.exec(`DROP TABLE ${quoted(name)}`)
+    assertNoExtraTables(database, 'main')
+    for (const name of namesAside(database, 'main')) database.exec(`DROP TABLE ${quoted(name)}`)
   } finally {
     database.close()
   }
 }
 
-/** @throws {MigrationError} if the file `archived` has rows without a table on SQLite */
-export function assertNoExtraTables(database: SqliteDatabase.Database): void {
-  for (const name of namesAside(database, 'archived')) {
+/** @throws {MigrationError} if the file has rows without a table on SQLite */
+export function assertNoExtraTables(database: SqliteDatabase.Database, schema: 'main' | 'archived'): void {
+  for (const name of namesAside(database, schema)) {
     const table = storeExtraTable(name)
-    if (table !== undefined && hasRows(database, name, 'archived')) throw onlyOnPostgres(table)
+    if (table === undefined || !hasRows(database, name, schema)) continue
+    throw new MigrationError(
+      `it comes from PostgreSQL and has rows of "${table}", which SQLite does not have: restore it into PostgreSQL`,
+    )
   }
 }
-
-const onlyOnPostgres = (table: string) =>
-  new MigrationError(
-    `it comes from PostgreSQL and has rows of "${table}", which SQLite does not have: restore it into PostgreSQL`,
-  )
 
 function namesAside(database: SqliteDatabase.Database, schema: 'main' | 'archived'): string[] {
   return database
@@ -134,18 +128,13 @@ export function extractExtraTables(
   if (names.length === 0) return
   const isTheirs = (name: string) => prefixes.some((prefix) => isOwn(prefix, name))
   prepareDialects(database)
-  database
-    .prepare(`INSERT INTO ${quoted(DIALECTS)} SELECT * FROM archived.${quoted(DIALECTS)} WHERE module = ?`)
-    .run(module)
-  const counted = database
-    .prepare(`SELECT name FROM archived.${quoted(COUNTED)}`)
-    .pluck()
-    .all() as string[]
-  for (const name of counted.filter(isTheirs)) {
+  const copy = (table: string, where: string, value: string) =>
     database
-      .prepare(`INSERT INTO ${quoted(COUNTED)} SELECT * FROM archived.${quoted(COUNTED)} WHERE name = ?`)
-      .run(name)
-  }
+      .prepare(`INSERT INTO ${quoted(table)} SELECT * FROM archived.${quoted(table)} WHERE ${where} = ?`)
+      .run(value)
+  copy(DIALECTS, 'module', module)
+  const counted = database.prepare(`SELECT name FROM archived.${quoted(COUNTED)}`).pluck()
+  for (const name of (counted.all() as string[]).filter(isTheirs)) copy(COUNTED, 'name', name)
   for (const name of names) {
     const table = storeExtraTable(name)
     if (table === undefined || !isTheirs(table)) continue

@@ -43,6 +43,15 @@ const KINDS: Readonly<Record<string, ValueKind>> = {
   bytea: 'bytes',
 }
 
+/** Makes SQLite's value of a text. */
+export const ENCODERS: Readonly<Record<ValueKind, (text: string) => unknown>> = {
+  integer: BigInt,
+  boolean: BigInt,
+  float: Number,
+  bytes: (text) => Buffer.from(text.slice('\\x'.length), 'hex'),
+  text: String,
+}
+
 export const kindOf = ({ type }: PortableColumn): ValueKind => KINDS[type] ?? 'text'
 
 /** In the order of both engines: numbers by value, text by its UTF-8, NULL first. */

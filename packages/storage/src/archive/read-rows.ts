@@ -4,6 +4,7 @@ import { quoted } from '../port/quoted.ts'
 
 import {
   BATCH,
+  ENCODERS,
   type KeyColumn,
   type KeyedRow,
   keyColumns,
@@ -81,9 +82,7 @@ function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn):
   const text = row[at] as string | null
   // SQLite allows NULL in keys, and NULLs have no order.
   if (text === null) throw unfit(table, row, table.columns[at] as PortableColumn, null)
-  if (kind === 'integer' || kind === 'boolean') return BigInt(text)
-  if (kind === 'float') return Number(text)
-  return kind === 'bytes' ? Buffer.from(text.slice('\\x'.length), 'hex') : text
+  return ENCODERS[kind](text)
 }
 
 /** Reading integers as numbers takes half the time. */

@@ -1,7 +1,7 @@
 import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
+import { pendingMigrations } from './migrate.ts'
 import { readMigrations } from './migration-files.ts'
-import { planMigrations } from './plan-migrations.ts'
 
 /** The problems of a database. */
 export interface DatabaseInspection<Own = unknown> {
@@ -31,7 +31,7 @@ export async function compareMigrations(sets: readonly MigrationSet[], ledger: r
     try {
       const files = await readMigrations(set, 'sqlite')
       const last = files.at(-1)?.name ?? ''
-      pending.push(...planMigrations(set, files, ledger).map(({ name }) => ({ module, name })))
+      pending.push(...pendingMigrations([{ set, files }], ledger))
       const further = ledger.filter((entry) => entry.module === module && entry.name > last)
       ahead.push(...further.map(({ name }) => ({ module, name })))
     } catch (error) {

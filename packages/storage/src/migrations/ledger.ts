@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Sql } from '@mortise/module-sdk/sql'
 import type { LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
@@ -56,4 +57,10 @@ export function* adoptLedger<Entry extends LedgerEntry>(
 ): SchemaSteps<void> {
   yield* prepareLedger(dialect)
   for (const entry of entries) yield insertion(dialect, entry)
+}
+
+/** Whether both list the same applications of the same migrations. */
+export function isSameLedger(one: readonly LedgerEntry[], other: readonly LedgerEntry[]): boolean {
+  const identity = ({ module, name, checksum, appliedAt }: LedgerEntry) => [module, name, checksum, appliedAt]
+  return isDeepStrictEqual(one.map(identity), other.map(identity))
 }

@@ -6,7 +6,8 @@ import { foreignChange, type SchemaObject } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
 import { isOfHost } from './module-prefixes.ts'
-import { planMigrations } from './plan-migrations.ts'
+
+const REMEDY = 'Nothing was changed; correct the file'
 
 export interface ReadSet<File extends MigrationFile = MigrationFile> {
   readonly set: MigrationSet
@@ -16,6 +17,41 @@ export interface ReadSet<File extends MigrationFile = MigrationFile> {
 /** @throws {MigrationError} if one of them is unreadable or refused */
 export const readSets = (sets: readonly MigrationSet[], engine: Engine): Promise<ReadSet[]> =>
   Promise.all(sets.map(async (set) => ({ set, files: await readMigrations(set, engine) })))
+
+/**
+ * The pending files of a set, in order. The schema may be ahead of the package: a newer version was
+ * installed, or its installation was interrupted. Migrations keep the previous version's statements
+ * working.
+ *
+ * @throws {MigrationError} if the applied migrations differ from the package's, up to its last one
+ */
+function planMigrations<File extends MigrationFile>(
+  set: MigrationSet,
+  files: readonly File[],
+  ledger: readonly LedgerEntry[],
+): File[] {
+  const applied = new Set<string>()
+  const last = files.at(-1)?.name ?? ''
+  for (const entry of ledger) {
+    if (entry.module !== set.module) continue
+    if (entry.name > last) continue
+    const file = files.find(({ name }) => name === entry.name)
+    if (file === undefined) {
+      throw new MigrationError(
+        `${entry.name} of ${set.module} was applied to this database, but ${set.directory} has no such ` +
+          'migration. Never delete an applied migration: restore the file',
+      )
+    }
+    if (file.checksum !== entry.checksum) {
+      throw new MigrationError(
+        `${file.path} of ${set.module} has changed since it was applied to this database as ${entry.name}: ` +
+          'never change an applied migration. Restore the file, and put the change into a new one',
+      )
+    }
+    applied.add(entry.name)
+  }
+  return files.filter(({ name }) => !applied.has(name))
+}
 
 /** The migrations that `migrate` would apply. */
 export const pendingMigrations = (
@@ -50,7 +86,12 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
     for (const file of pending) {
       const entry = dialect.entryOf(set, file)
       const what = `${file.path} of ${set.module}`
-      objects = yield* applyEntry(dialect, what, file.up, entry, isFirst ? 'none' : objects)
+      if (isFirst) {
+        yield* run(file.up, `${what} failed`, REMEDY)
+        yield insertion(dialect, entry)
+      } else {
+        objects = yield* applyEntry(dialect, what, file.up, entry, objects)
+      }
       applied.push({ module: set.module, name: file.name })
     }
   }
@@ -67,72 +108,62 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
 /**
  * Runs one migration and records it.
  * @param what a description for messages
- * @param before see `confined`; 'none': not confined
- * @returns the objects of the schema after it, if they are known
+ * @param known see `confined`
+ * @returns the objects of the schema after it
  */
 export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   what: string,
   up: string,
   entry: Entry,
-  before?: SchemaObject[] | 'none',
-): SchemaSteps<SchemaObject[] | undefined> {
-  const messages = {
-    failed: (reason: string) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
-    strayed: (strayed: string) => `${what} ${strayed}. Nothing was changed; correct the file`,
-  }
-  let after: SchemaObject[] | undefined
-  if (before === 'none') yield* run(up, messages.failed)
-  else after = yield* confined(dialect, entry.tables as string, up, messages, before)
+  known?: SchemaObject[],
+): SchemaSteps<SchemaObject[]> {
+  const words = { failed: `${what} failed`, strayed: what, remedy: REMEDY }
+  const after = yield* confined(dialect, entry.tables as string, up, words, known)
   yield insertion(dialect, entry)
   return after
 }
 
 /** Access to another module's tables fails here, and would not show in the schema. */
-export function* runAll(set: MigrationSet, files: readonly MigrationFile[]): SchemaSteps<void> {
-  for (const { path, up } of files) {
-    yield* run(
-      up,
-      (reason) =>
-        `${path} of ${set.module} failed: ${reason}. A migration can use only "${set.tables}" and names that begin with ` +
-        `"${set.tables}_". Nothing was changed; correct the file`,
-    )
-  }
+export function* runAll(
+  { module, tables }: MigrationSet,
+  files: readonly MigrationFile[],
+): SchemaSteps<void> {
+  const remedy = `A migration can use only "${tables}" and names that begin with "${tables}_". ${REMEDY}`
+  for (const { path, up } of files) yield* run(up, `${path} of ${module} failed`, remedy)
 }
 
 /**
  * Runs a text that may change only objects with a prefix.
+ * @param words begin and end the messages
  * @param known the objects of the schema now, which take PostgreSQL longest to find
  * @returns the objects after it
- * @throws {MigrationError} with one of these messages
+ * @throws {MigrationError}
  */
 export function* confined(
   { objects }: Pick<Dialect, 'objects'>,
   prefix: string,
   text: string,
-  messages: {
-    readonly failed: (reason: string) => string
-    readonly strayed: (strayed: string) => string
-  },
+  { failed, strayed, remedy }: Readonly<Record<'failed' | 'strayed' | 'remedy', string>>,
   known?: SchemaObject[],
 ): SchemaSteps<SchemaObject[]> {
   const before = known ?? (yield objects)
-  yield* run(text, messages.failed)
+  yield* run(text, failed, remedy)
   const after = yield objects
   const change = foreignChange(prefix, before, after)
   if (change === undefined) return after
   throw new MigrationError(
-    messages.strayed(`${change}, but it may only change "${prefix}" and names that begin with "${prefix}_"`),
+    `${strayed} ${change}, but it may only change "${prefix}" and names that begin with "${prefix}_". ${remedy}`,
   )
 }
 
-/** @throws {MigrationError} for an error in the text */
-export function* run(text: string, message: (reason: string) => string): SchemaSteps<void> {
+/** @throws {MigrationError} for an error in the text: `<failed>: <reason>. <remedy>` */
+export function* run(text: string, failed: string, remedy: string): SchemaSteps<void> {
   try {
     yield text
   } catch (error) {
     const { message: reason } = ((error as Error).cause ?? error) as Error
-    throw new MigrationError(message(reason), { cause: error })
+    throw new MigrationError(`${failed}: ${reason}. ${remedy}`, { cause: error })
   }
 }
 

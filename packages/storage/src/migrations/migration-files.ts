@@ -42,13 +42,25 @@ export async function readMigrations(set: MigrationSet, engine: Engine): Promise
   names.forEach((name, index) => {
     const expected = String(index + 1).padStart(3, '0')
     if (name.startsWith(expected)) return
-    throw new MigrationError(
-      `${join(set.directory, name)}.sql of ${set.module} should have the number ${expected}: ` +
-        'migrations are numbered from 001 without gaps, each number once',
-    )
+    const rule = 'migrations are numbered from 001 without gaps, each number once'
+    throw fault(set, `${name}.sql`, `should have the number ${expected}: ${rule}`)
   })
-  return Promise.all(names.map((name) => readMigration(set, engine, name, byName.get(name) as FoundFile[])))
+  return Promise.all(
+    names.map(async (name) => {
+      const found = byName.get(name) as FoundFile[]
+      const upFile = pick(set, engine, name, found, false)
+      if (upFile === undefined)
+        throw fault(set, name, `has no file for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`)
+      const up = await readSql(set, upFile)
+      const downFile = pick(set, engine, name, found, true)
+      const down = downFile === undefined ? null : await readSql(set, downFile)
+      return { name, path: join(set.directory, upFile), up, down, checksum: checksumOf(up) }
+    }),
+  )
 }
+
+const fault = ({ module, directory }: MigrationSet, file: string, what: string, options?: ErrorOptions) =>
+  new MigrationError(`${join(directory, file)} of ${module} ${what}`, options)
 
 async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
   const files = await readdir(set.directory).catch((error: Error) => {
@@ -62,30 +74,9 @@ async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
     .map((file) => {
       const [, name, engine, down] = FILE_NAME.exec(file) ?? []
       if (name !== undefined) return { file, name, engine, down: down !== undefined }
-      throw new MigrationError(
-        `${join(set.directory, file)} of ${set.module} is not a migration name: ` +
-          'write 001-some-name.sql, 001-some-name.sqlite.sql or 001-some-name.down.sql',
-      )
+      const right = 'write 001-some-name.sql, 001-some-name.sqlite.sql or 001-some-name.down.sql'
+      throw fault(set, file, `is not a migration name: ${right}`)
     })
-}
-
-async function readMigration(
-  set: MigrationSet,
-  engine: Engine,
-  name: string,
-  found: readonly FoundFile[],
-): Promise<MigrationFile> {
-  const upFile = pick(set, engine, name, found, false)
-  if (upFile === undefined) {
-    throw new MigrationError(
-      `${join(set.directory, name)} of ${set.module} has no file for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`,
-    )
-  }
-  const path = join(set.directory, upFile)
-  const up = await readSql(set, path)
-  const downFile = pick(set, engine, name, found, true)
-  const down = downFile === undefined ? null : await readSql(set, join(set.directory, downFile))
-  return { name, path, up, down, checksum: checksumOf(up) }
 }
 
 /** The SHA-256 of a migration's text, hexadecimal. */
@@ -100,19 +91,17 @@ function pick(
 ): string | undefined {
   const files = found.filter((file) => file.down === down)
   if (files.length > 1 && files.some(({ engine }) => engine === undefined)) {
-    throw new MigrationError(
-      `${join(set.directory, name)} of ${set.module} exists for all engines and for one: ` +
-        `keep ${files.map(({ file }) => file).join(' or ')}`,
-    )
+    const choice = files.map(({ file }) => file).join(' or ')
+    throw fault(set, name, `exists for all engines and for one: keep ${choice}`)
   }
   return files.find((file) => (file.engine ?? engine) === engine)?.file
 }
 
-async function readSql(set: MigrationSet, path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new MigrationError(`${path} of ${set.module} cannot be read: ${error.message}`, { cause: error })
+async function readSql(set: MigrationSet, file: string): Promise<string> {
+  const text = await readFile(join(set.directory, file), 'utf8').catch((error: Error) => {
+    throw fault(set, file, `cannot be read: ${error.message}`, { cause: error })
   })
   const reason = refusedMigration(text)
   if (reason === undefined) return text
-  throw new MigrationError(`${path} of ${set.module} is refused: ${reason}`)
+  throw fault(set, file, `is refused: ${reason}`)
 }

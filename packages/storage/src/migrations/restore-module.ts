@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Sql } from '@mortise/module-sdk'
 import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry, ModuleData } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 import type { SchemaObject } from './foreign-change.ts'
-import { prepareLedger, readLedger } from './ledger.ts'
+import { isSameLedger, prepareLedger, readLedger } from './ledger.ts'
 import { assertKeysHold } from './migrate.ts'
 import { isOwnObject, prefixesOf } from './module-prefixes.ts'
 
@@ -28,7 +27,7 @@ export function* restoreModule(
   yield* prepareLedger(dialect)
   const ledger = yield* readLedger(dialect)
   const present = ledger.filter((entry) => entry.module === module)
-  if (isDeepStrictEqual(present.map(identity), entries.map(identity))) return { module, tables: [] }
+  if (isSameLedger(present, entries)) return { module, tables: [] }
   if (present.length > 0)
     throw inTheWay(module, `its migration ${present.at(-1)?.name} is applied to the database`)
   const prefixes = prefixesOf([...ledger, ...entries], module)
@@ -45,8 +44,6 @@ export function* restoreModule(
   if (record) yield record
   return { module, tables }
 }
-
-const identity = ({ name, checksum, appliedAt }: LedgerEntry) => [name, checksum, appliedAt]
 
 function inTheWay(module: string, reason: string): MigrationError {
   return new MigrationError(

@@ -4,6 +4,7 @@ import type { AppliedMigration, LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 import { readLedger } from './ledger.ts'
 import { assertKeysHold, confined } from './migrate.ts'
+import { prefixOf } from './module-prefixes.ts'
 
 const TELL = 'Nothing was changed; tell the author of the module'
 
@@ -15,8 +16,9 @@ export function* undoMigrations(
   const entries = planUndo(yield* readLedger(dialect), migrations)
   for (const entry of entries) {
     yield* confined(dialect, entry.tables, entry.down, {
-      failed: (reason) => `${nameOf(entry)} cannot be undone: ${reason}. ${TELL}`,
-      strayed: (strayed) => `undoing ${nameOf(entry)} ${strayed}. ${TELL}`,
+      failed: `${nameOf(entry)} cannot be undone`,
+      strayed: `undoing ${nameOf(entry)}`,
+      remedy: TELL,
     })
     yield sql`DELETE FROM mortise_migration WHERE module = ${entry.module} AND name = ${entry.name}`
   }
@@ -58,17 +60,11 @@ function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMi
 }
 
 function assertUndoable(entry: LedgerEntry): Undoable {
-  const { down, tables } = entry
+  const { down } = entry
   if (down === null) {
     throw new MigrationError(
       `${nameOf(entry)} is irreversible: it has no down migration. Nothing was changed`,
     )
   }
-  if (tables === null) {
-    throw new MigrationError(
-      `${nameOf(entry)} was applied by an older host, which did not record its table prefix. ` +
-        'Start this host once with the module installed, then try again',
-    )
-  }
-  return { ...entry, down, tables }
+  return { ...entry, down, tables: prefixOf(entry) }
 }

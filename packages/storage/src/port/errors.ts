@@ -76,5 +76,4 @@ export function shortened(text: string): string {
 
 /** Whether a write failed because writes are refused for now. */
 export const isRefusal = (error: unknown): boolean =>
-  error instanceof ShortageError ||
-  (error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held'))
+  isShortage(error) || (error instanceof DatabaseError && error.kind === 'held')

@@ -157,7 +157,10 @@ export class StepReader {
 /** How many composed queries a check remembers. */
 const COMPOSED = 500
 
-/** The step that a check has passed last. */
+/**
+ * The step that passed last: another check around these steps has nothing more to say about it. A
+ * static field of the class would cost each step more.
+ */
 let passed: Step | undefined
 
 /** Decides about the statements of some code before they run, once about each distinct one. */
@@ -196,31 +199,37 @@ export class StatementCheck {
   of<Make>(make: Make): Make {
     // The host refuses an async function by its kind.
     if (typeof make !== 'function' || kindOf(make)?.startsWith('Async')) return make
-    const check = this
+    const pass = (step: Step) => this.#pass(step)
     const checking = function (this: unknown, ...given: unknown[]): unknown {
       const made: unknown = make.apply(this, given)
-      return kindOf(made) === 'Generator' ? check.#steps(made as Transaction<unknown>) : made
+      return kindOf(made) === 'Generator' ? lookAt(made as Transaction<unknown>, pass) : made
     }
     return checking as Make
   }
 
-  /** Steps that another check within them has passed are not checked again. */
-  *#steps<Result>(steps: Transaction<Result>): Transaction<Result> {
-    let next = steps.next()
-    while (!next.done) {
-      const step = next.value
-      let answer: unknown
-      try {
-        const refusal = step === passed ? undefined : this.refusal(asStatement(step).query)
-        if (refusal !== undefined) throw refusal
-        passed = step
-        answer = yield step
-      } catch (error) {
-        next = steps.throw(error)
-        continue
-      }
-      next = steps.next(answer)
-    }
-    return next.value
+  #pass(step: Step): void {
+    const refusal = step === passed ? undefined : this.refusal(asStatement(step).query)
+    if (refusal !== undefined) throw refusal
+    passed = step
   }
+}
+
+/** The same steps. `look` sees each one before it runs, and its error is thrown into them. */
+export function* lookAt<Result>(
+  steps: Pick<Transaction<Result>, 'next' | 'throw'>,
+  look: (step: Step) => void,
+): Transaction<Result> {
+  let next = steps.next()
+  while (!next.done) {
+    let answer: unknown
+    try {
+      look(next.value)
+      answer = yield next.value
+    } catch (error) {
+      next = steps.throw(error)
+      continue
+    }
+    next = steps.next(answer)
+  }
+  return next.value
 }

@@ -22,36 +22,55 @@ export const queryOn =
     }
   }
 
+/** For reads of one moment, while others write. */
+export const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
 /**
- * Runs `work` in one transaction, alone among all hosts of the application: all or nothing.
- * @throws {DatabaseError} `busy` if another host changes the schema, or a table stays in use for
- * long: nothing has happened
+ * Runs `work` in one transaction: all or nothing.
+ * @param mode the text after BEGIN
  */
-export async function changeSchema<Result>(
+export async function inTransaction<Result>(
   client: Client,
+  mode: string,
   work: (query: Query) => Promise<Result>,
 ): Promise<Result> {
   const query = queryOn(client)
-  await query('BEGIN')
+  const rollBack = () => client.query('ROLLBACK').catch(() => {})
+  await query(`BEGIN ${mode}`)
   let result: Result
   try {
+    result = await work(query)
+  } catch (error) {
+    await rollBack()
+    throw error
+  }
+  try {
+    // What was read is valid even if the connection breaks now.
+    await (mode === SNAPSHOT ? rollBack() : client.query('COMMIT'))
+  } catch (error) {
+    throw toCommitError(error)
+  }
+  return result
+}
+
+/**
+ * Runs `work` in one transaction, alone among all hosts of the application.
+ * @throws {DatabaseError} `busy` if another host changes the schema, or a table stays in use for
+ * long: nothing has happened
+ */
+export function changeSchema<Result>(
+  client: Client,
+  work: (query: Query) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(client, '', async (query) => {
     // If a host stops in the middle, it blocks the others for less time than they wait.
     await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
     // Another host may have much work; waiting for a table in use blocks others as well.
     await query(`SET LOCAL lock_timeout = '60s'`)
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || current_schema(), 0))`)
     await query(`SET LOCAL lock_timeout = '3s'`)
-    result = await work(query)
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {})
-    throw error
-  }
-  try {
-    await client.query('COMMIT')
-  } catch (error) {
-    throw toCommitError(error)
-  }
-  return result
+    return await work(query)
+  })
 }
 
 /** Runs steps in the open transaction; without one each step commits by itself. */

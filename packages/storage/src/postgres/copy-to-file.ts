@@ -9,15 +9,13 @@ import {
   writeCounted,
   writeDialect,
 } from '../archive/portable-file.ts'
-import type { PortableTable } from '../archive/portable-table.ts'
-import { rowWriter } from '../archive/write-rows.ts'
+import { ENCODERS, type KeyedRow, kindOf, type PortableTable } from '../archive/portable-table.ts'
 import { openDatabase } from '../files/open-database.ts'
 import { quoted } from '../port/quoted.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { writeDatabase } from '../sqlite/copy-database.ts'
-
 import { adoptSchema } from '../sqlite/schema.ts'
-import { type Query, queryOn, readLedger } from './change-schema.ts'
+import { inTransaction, type Query, readLedger, SNAPSHOT } from './change-schema.ts'
 import { sqliteSchema } from './dialect.ts'
 import { readRows } from './read-rows.ts'
 import { readCounted, readTables } from './tables.ts'
@@ -31,7 +29,6 @@ import { readCounted, readTables } from './tables.ts'
  * @throws {Error} if it cannot be written; nothing is left then
  */
 export async function copyToFile(client: Client, file: string): Promise<void> {
-  const query = queryOn(client)
   await writeDatabase(file, async (temporary) => {
     const database = openDatabase(temporary)
     try {
@@ -39,12 +36,7 @@ export async function copyToFile(client: Client, file: string): Promise<void> {
       for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'trusted_schema = OFF']) {
         database.pragma(pragma)
       }
-      await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      try {
-        await copyAll(client, query, database)
-      } finally {
-        await client.query('ROLLBACK').catch(() => {})
-      }
+      await inTransaction(client, SNAPSHOT, (query) => copyAll(client, query, database))
     } finally {
       database.close()
     }
@@ -118,5 +110,23 @@ function countOn(database: SqliteDatabase.Database, counted: ReadonlyMap<string,
     if (isCounting.get(table) === undefined) continue
     database.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
     database.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, BigInt(count))
+  }
+}
+
+/** Makes a function that inserts rows into a table, which is called `into` here. */
+function rowWriter(
+  database: SqliteDatabase.Database,
+  into: string,
+  { columns }: PortableTable,
+): (rows: readonly KeyedRow[]) => void {
+  const names = columns.map(({ name }) => quoted(name)).join(', ')
+  const insert = database.prepare(
+    `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const encoders = columns.map((column) => ENCODERS[kindOf(column)])
+  return (rows) => {
+    for (const { row } of rows) {
+      insert.run(row.map((text, index) => (text === null ? null : encoders[index]?.(text))))
+    }
   }
 }

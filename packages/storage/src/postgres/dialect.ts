@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { Sql, sql } from '@mortise/module-sdk/sql'
 import type { Dialect } from '../migrations/dialect.ts'
-import { run } from '../migrations/migrate.ts'
+import { type ReadSet, readSets, run } from '../migrations/migrate.ts'
 import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts'
 import { quoted } from '../port/quoted.ts'
-import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
+import type { DatabaseSchema, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { CATALOG } from './catalog.ts'
 
 /** With its form on SQLite too: modules are probed on SQLite before their installation. */
@@ -18,6 +18,15 @@ export interface PostgresLedgerEntry extends LedgerEntry {
 /** A migration for PostgreSQL, with its form for SQLite. */
 export interface PortableMigration extends MigrationFile {
   readonly sqlite: MigrationFile
+}
+
+/** @throws {MigrationError} if a file is unreadable, refused, or missing for one of the engines */
+export async function readPortableSets(sets: readonly MigrationSet[]): Promise<ReadSet<PortableMigration>[]> {
+  const [own, sqlite] = await Promise.all([readSets(sets, 'postgres'), readSets(sets, 'sqlite')])
+  return own.map(({ set, files }, at) => ({
+    set,
+    files: files.map((file, index) => ({ ...file, sqlite: sqlite[at]?.files[index] as MigrationFile })),
+  }))
 }
 
 /** PostgreSQL checks foreign keys itself. */
@@ -62,19 +71,19 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
 
   *drop(module, objects) {
     const named = (type: string) => objects.filter((object) => object.type === type).map(({ name }) => name)
-    const refuse = (reason: string) =>
-      `the tables of ${module} cannot be dropped: ${reason}. First purge the modules that need them`
-    const tables = named('table')
+    const drop = (what: string) =>
+      run(
+        `DROP ${what}`,
+        `the tables of ${module} cannot be dropped`,
+        'First purge the modules that need them',
+      )
+    const [views, tables] = [named('view'), named('table')]
     // All in one statement, so that mutual references do not block the drop.
-    for (const [kind, names] of [
-      ['VIEW', named('view')],
-      ['TABLE', tables],
-    ] as const) {
-      if (names.length > 0) yield* run(`DROP ${kind} ${names.map(quoted).join(', ')}`, refuse)
-    }
+    if (views.length > 0) yield* drop(`VIEW ${views.map(quoted).join(', ')}`)
+    if (tables.length > 0) yield* drop(`TABLE ${tables.map(quoted).join(', ')}`)
     // With its arguments as the catalog writes them.
     for (const { type, name } of objects) {
-      if (type.startsWith('function ')) yield* run(`DROP FUNCTION ${quoted(name)}${type.slice(9)}`, refuse)
+      if (type.startsWith('function ')) yield* drop(`FUNCTION ${quoted(name)}${type.slice(9)}`)
     }
     return tables
   },

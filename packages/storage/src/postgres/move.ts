@@ -1,9 +1,10 @@
 import type { Client } from 'pg'
 import { readCounted } from '../archive/portable-file.ts'
+import { isSameLedger } from '../migrations/ledger.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
-import { type Query, queryOn, readLedger, runSteps } from './change-schema.ts'
+import { inTransaction, type Query, queryOn, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import type { PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
@@ -48,76 +49,62 @@ export async function withMove<Result>(
   return await withSource(file, sets, (origin) =>
     withConnection(url, (writer, place, connections) =>
       connections.withClient(async (reader) => {
-        const query = queryOn(writer)
-        await lock(query, place.schema)
-        const pairs = await inTransaction(query, () => prepare(query, place, origin, source, kept))
-        return await work(new Move(origin, reader, query, pairs))
+        await lock(queryOn(writer), place.schema)
+        const pairs = await inTransaction(writer, '', (query) => prepare(query, place, origin, source, kept))
+        return await work(moveOf(origin, reader, writer, pairs))
       }),
     ),
   )
 }
 
-export class Move {
-  readonly #origin: SourceFile
-  readonly #reader: Client
-  readonly #query: Query
-  readonly #pairs: readonly Pair[]
-
-  constructor(origin: SourceFile, reader: Client, query: Query, pairs: readonly Pair[]) {
-    this.#origin = origin
-    this.#reader = reader
-    this.#query = query
-    this.#pairs = pairs
-  }
-
+export interface Move {
   /** Makes the target equal, once: see `reconcile`. */
-  async pass(): Promise<Reconciled[]> {
-    const done: Reconciled[] = []
-    for (const pair of this.#pairs) done.push(await this.#walk(pair))
-    return done
-  }
-
+  pass(): Promise<Reconciled[]>
   /**
    * The same while writes are paused: repeats each table until nothing was mended, so that every
    * row was read on both sides and found equal.
    * @throws {MigrationError}
    */
-  async verify(): Promise<Reconciled[]> {
-    const done: Reconciled[] = []
-    for (const pair of this.#pairs) {
-      const { mended, ...first } = await this.#walk(pair)
-      const last = mended === 0 ? { mended, ...first } : await this.#walk(pair)
-      assertSame(last)
-      done.push(last)
-    }
-    return done
-  }
-
+  verify(): Promise<Reconciled[]>
   /** @throws {DatabaseError} if a foreign key does not hold */
-  async finish(): Promise<void> {
-    await inTransaction(this.#query, async () => {
-      const { rows } = await this.#query('SELECT finish FROM mortise_move')
-      if (rows[0].finish !== '') await this.#query(rows[0].finish)
-      await advanceCounters(this.#query, await readTables(this.#query), readCounted(this.#origin.database))
-      await this.#query('UPDATE mortise_move SET verified = 1')
-    })
-  }
-
+  finish(): Promise<void>
   /** Call it once the configuration names the target. */
-  async settle(): Promise<void> {
-    await this.#query('DROP TABLE mortise_move')
-  }
+  settle(): Promise<void>
+}
 
-  async #walk(pair: Pair): Promise<Reconciled> {
-    await this.#reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    try {
-      const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
+function moveOf({ database }: SourceFile, reader: Client, writer: Client, pairs: readonly Pair[]): Move {
+  const query = queryOn(writer)
+  const walk = (pair: Pair) =>
+    inTransaction(reader, SNAPSHOT, async () => {
+      const done = await reconcile(database, { reader, query }, pair)
       // Until the server's own ANALYZE the planner would assume an empty table.
-      if (done.mended > 0) await this.#query(`ANALYZE ${quoted(pair.table.name)}`)
+      if (done.mended > 0) await query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
-    } finally {
-      await this.#reader.query('ROLLBACK').catch(() => {})
-    }
+    })
+  return {
+    async pass() {
+      const done: Reconciled[] = []
+      for (const pair of pairs) done.push(await walk(pair))
+      return done
+    },
+    async verify() {
+      const done: Reconciled[] = []
+      for (const pair of pairs) {
+        const first = await walk(pair)
+        const last = first.mended === 0 ? first : await walk(pair)
+        assertSame(last)
+        done.push(last)
+      }
+      return done
+    },
+    finish: () =>
+      inTransaction(writer, '', async () => {
+        const { rows } = await query('SELECT finish FROM mortise_move')
+        if (rows[0].finish !== '') await query(rows[0].finish)
+        await advanceCounters(query, await readTables(query), readCounted(database))
+        await query('UPDATE mortise_move SET verified = 1')
+      }),
+    settle: async () => void (await query('DROP TABLE mortise_move')),
   }
 }
 
@@ -125,18 +112,6 @@ export class Move {
 async function lock(query: Query, schema: string): Promise<void> {
   await query(`SET lock_timeout = '60s'`)
   await query(`SELECT pg_advisory_lock(hashtextextended('mortise move ' || $1, 0))`, [schema])
-}
-
-async function inTransaction<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
-  await query('BEGIN')
-  try {
-    const result = await work()
-    await query('COMMIT')
-    return result
-  } catch (error) {
-    await query('ROLLBACK').catch(() => {})
-    throw error
-  }
 }
 
 async function prepare(
@@ -181,9 +156,7 @@ async function takenUp(
       `${name} has the unfinished move of another application. Choose another schema with ?schema=, or drop that schema`,
     )
   }
-  const identity = (entries: readonly PostgresLedgerEntry[]) =>
-    JSON.stringify(entries.map((entry) => [entry.module, entry.name, entry.checksum, entry.appliedAt]))
-  if (identity(await readLedger(query)) === identity(ledger)) return true
+  if (isSameLedger(await readLedger(query), ledger)) return true
   await query(`DROP SCHEMA ${schema} CASCADE`)
   return false
 }

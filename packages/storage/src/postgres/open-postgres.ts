@@ -1,32 +1,27 @@
 import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
-import type { Outbox } from '../port/steps.ts'
-import type { Storage, StorageObserver } from '../port/storage.ts'
+import type { Storage } from '../port/storage.ts'
+import { inTransaction } from './change-schema.ts'
 import { Connections } from './postgres-connections.ts'
-import { PostgresStorage } from './postgres-storage.ts'
+import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 
 const OLDEST_VERSION = 14
 
-export interface PostgresOptions {
-  /** Creates a missing schema. */
-  readonly create: boolean
-  /** For tests: see `StorageOptions.rehearse`. */
-  readonly rehearse: boolean
-  readonly outbox: Outbox | undefined
-  readonly observer: StorageObserver | undefined
-}
-
 /**
  * Opens the database of one host of an application; others may have it open as well.
- *
+ * @param create creates a missing schema
  * @throws {StorageUnreachableError} that says why it cannot be used
  * @throws {NoDatabaseError} if the schema is missing and must not be created
  */
-export async function openPostgres(place: PostgresAddress, options: PostgresOptions): Promise<Storage> {
+export async function openPostgres(
+  place: PostgresAddress,
+  create: boolean,
+  options: PostgresOptions,
+): Promise<Storage> {
   const connections = new Connections(place)
   try {
-    await connections.withClient((client) => prepare(client, place, options.create))
+    await connections.withClient((client) => prepare(client, place, create))
     return new PostgresStorage(connections, options)
   } catch (error) {
     await connections.close()
@@ -43,13 +38,13 @@ async function prepare(client: Client, { schema, name }: PostgresAddress, create
   if (present && !moving) return
   if (!present && !create) throw new NoDatabaseError(`${name} is missing`)
   // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
-  await client.query('BEGIN')
-  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
-  const now = await stateOf(client, schema)
-  // It requires the right to create schemas even for an existing one.
-  if (!now.present) await client.query(`CREATE SCHEMA ${schema}`)
-  if (now.moving) await takeOver(client)
-  await client.query('COMMIT')
+  await inTransaction(client, '', async (query) => {
+    await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
+    const now = await stateOf(client, schema)
+    // It requires the right to create schemas even for an existing one.
+    if (!now.present) await query(`CREATE SCHEMA ${schema}`)
+    if (now.moving) await takeOver(client)
+  })
 }
 
 async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {

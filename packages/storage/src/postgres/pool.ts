@@ -1,6 +1,6 @@
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
-import { hangUp } from './close-client.ts'
+import { hangUp } from './client.ts'
 
 /** How long an unused connection stays open, in milliseconds. The last one stays. */
 const IDLE_MS = 10_000

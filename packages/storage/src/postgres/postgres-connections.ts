@@ -4,19 +4,17 @@ import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig } from 'pg'
 import { type Answer, sendBatch } from './batch.ts'
-import { cut, hangUp } from './close-client.ts'
-import { connect } from './connect.ts'
+import { connect, cut, hangUp } from './client.ts'
 import { Room } from './connection-budget.ts'
-import { isUseless } from './database-error.ts'
-import { Listener } from './listener.ts'
+import { isTooManyConnections, isUseless } from './database-error.ts'
+import { listen } from './listener.ts'
 import { Pool } from './pool.ts'
 import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { Readers } from './readers.ts'
-import { ResponseTimeout } from './response-timeout.ts'
+import { watchResponses } from './response-timeout.ts'
 import { Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
-import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
 
 /** One connection listens to the outbox, one checks the server, one migrates or copies. */
@@ -58,7 +56,7 @@ export class Connections {
   readonly #readers: Readers
   /** For transactions. */
   readonly #pool: Pool
-  readonly #watch: ResponseTimeout
+  readonly #endWatch: () => void
   /** All lasting connections. */
   readonly #lasting = new Set<Client>()
   /** Bytes read from closed connections: a refusal is a response too. */
@@ -90,7 +88,7 @@ export class Connections {
         return failure
       },
     })
-    this.#watch = new ResponseTimeout({
+    this.#endWatch = watchResponses({
       isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
       heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
       isAway: () => this.trouble !== undefined,
@@ -105,9 +103,8 @@ export class Connections {
   }
 
   /** The connections for transactions. */
-  get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
-    const { open, idle, waiting } = this.#pool
-    return { open, idle, waiting }
+  get pool(): Pick<Pool, 'open' | 'idle' | 'waiting'> {
+    return this.#pool
   }
 
   /** Sent together with other pending ones. @throws {DatabaseError} */
@@ -156,19 +153,15 @@ export class Connections {
 
   /** @returns a function that ends it */
   listen(channel: string, listener: () => void): () => Promise<void> {
-    const listening = new Listener(
-      async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
-      channel,
-      (payload) => {
-        if (payload === this.#place.schema) listener()
-      },
-    )
-    return () => listening.close()
+    const hear = (payload: string | undefined) => {
+      if (payload === this.#place.schema) listener()
+    }
+    return listen(async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)), channel, hear)
   }
 
   /** Resolves when all work is done and every connection closed. */
   async close(): Promise<void> {
-    this.#watch.close()
+    this.#endWatch()
     await this.#reachability.close()
     await Promise.all([this.#pool.end(), this.#readers.end()])
   }

@@ -1,9 +1,9 @@
 import type { PostgresDialect } from '../archive/portable-file.ts'
 import { checksumOf } from '../migrations/migration-files.ts'
+import { prefixOf } from '../migrations/module-prefixes.ts'
 import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
-import type { PostgresLedgerEntry } from './dialect.ts'
-import { readPortableSets } from './read-sets.ts'
+import { type PostgresLedgerEntry, readPortableSets } from './dialect.ts'
 
 /**
  * The PostgreSQL form of a SQLite database's ledger: from the extra tables of a copy from
@@ -19,17 +19,11 @@ export async function toPostgresLedger(
 ): Promise<PostgresLedgerEntry[]> {
   const found: PostgresLedgerEntry[] = []
   for (const entry of ledger) {
-    const { module, name, tables } = entry
-    const form =
-      forms.find((known) => known.module === module && known.name === name) ?? (await findForm(entry, sets))
-    if (tables === null) {
-      throw new MigrationError(
-        `the tables of ${module} are unknown: an older host applied ${name}. ` +
-          'Start this host once with the module installed, then try again',
-      )
-    }
-    const { up, down, sqliteUp } = form
-    found.push({ ...entry, tables, up, down, checksum: checksumOf(up), sqliteUp, sqliteDown: entry.down })
+    const { module, name } = entry
+    const known = forms.find((form) => form.module === module && form.name === name)
+    const { up, down, sqliteUp } = known ?? (await findForm(entry, sets))
+    const own = { tables: prefixOf(entry), up, down, checksum: checksumOf(up) }
+    found.push({ ...entry, ...own, sqliteUp, sqliteDown: entry.down })
   }
   return found
 }

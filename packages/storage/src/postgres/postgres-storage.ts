@@ -24,29 +24,33 @@ import type {
   Storage,
   StorageObserver,
 } from '../port/storage.ts'
-import { changeSchema, type Query, readLedger, runSteps } from './change-schema.ts'
+import { changeSchema, type Query, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
-import { dialect, type PostgresLedgerEntry, sqliteSchema } from './dialect.ts'
+import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
 import { drive } from './drive.ts'
 import type { Connections } from './postgres-connections.ts'
-import { readPortableSets } from './read-sets.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
-import { restoreModule } from './restore-module.ts'
-import { withSource } from './restore-rows.ts'
+import { restoreModule, withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import { NeedsWaiting, type Session } from './session.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For transactions that lock what they need themselves. */
 const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
-const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** How long an outage lasts after a failure, in milliseconds. */
 const OUTAGE_LINGER_MS = 2_000
 
 /** Tries of a transaction beside others; after that many conflicts it runs alone on this host. */
 const TOGETHER = 3
+
+export interface PostgresOptions {
+  /** For tests: see `StorageOptions.rehearse`. */
+  readonly rehearse: boolean
+  readonly outbox: Outbox | undefined
+  readonly observer: StorageObserver | undefined
+}
 
 /** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
 export class PostgresStorage implements Storage {
@@ -63,14 +67,7 @@ export class PostgresStorage implements Storage {
   readonly outage: Refusing
   #closing: Promise<void> | undefined
 
-  constructor(
-    connections: Connections,
-    options: {
-      readonly rehearse: boolean
-      readonly outbox: Outbox | undefined
-      readonly observer: StorageObserver | undefined
-    },
-  ) {
+  constructor(connections: Connections, options: PostgresOptions) {
     this.#connections = connections
     const outages = this.#outages
     this.outage = {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
-import { isFull } from './too-many-connections.ts'
+import { isWithoutRoom } from './database-error.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -64,6 +64,6 @@ export class Reachability {
 }
 
 function troubleOf(error: Error): string {
-  const advice = isFull(error) ? ': raise max_connections, or lower connection_limit of the hosts' : ''
+  const advice = isWithoutRoom(error) ? ': raise max_connections, or lower connection_limit of the hosts' : ''
   return `the database cannot be reached: ${error.message}${advice}`
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { hangUp } from './close-client.ts'
+import { hangUp } from './client.ts'
 import { isUseless } from './database-error.ts'
 
 export interface ReadersOptions {

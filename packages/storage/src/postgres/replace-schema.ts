@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { MigrationError, StorageBusyError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
-import { changeSchema, queryOn } from './change-schema.ts'
+import { changeSchema, inTransaction } from './change-schema.ts'
 import { hostConnectionName } from './postgres-connections.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 import { restoreRows, withSource } from './restore-rows.ts'
@@ -66,15 +66,14 @@ export async function stageSchema(
  */
 export async function replaceSchema(url: string, previous: string): Promise<void> {
   await withConnection(url, async (client, place) => {
-    const query = queryOn(client)
-    const exists = async (schema: string) =>
-      (await query('SELECT to_regnamespace($1) IS NOT NULL AS known', [schema])).rows[0].known === 1
-    await query('BEGIN')
-    if (!(await exists(staged(place)))) return
-    await assertNoHost(client, place)
-    if (await exists(place.schema)) await query(`ALTER SCHEMA ${place.schema} RENAME TO ${previous}`)
-    await query(`ALTER SCHEMA ${staged(place)} RENAME TO ${place.schema}`)
-    await query('COMMIT')
+    await inTransaction(client, '', async (query) => {
+      const exists = async (schema: string) =>
+        (await query('SELECT to_regnamespace($1) IS NOT NULL AS known', [schema])).rows[0].known === 1
+      if (!(await exists(staged(place)))) return
+      await assertNoHost(client, place)
+      if (await exists(place.schema)) await query(`ALTER SCHEMA ${place.schema} RENAME TO ${previous}`)
+      await query(`ALTER SCHEMA ${staged(place)} RENAME TO ${place.schema}`)
+    })
   })
 }
 

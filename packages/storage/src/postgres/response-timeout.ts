@@ -5,7 +5,7 @@ const SILENT_TICKS = 3
 /** Further checks before the server counts as unreachable. */
 const PING_TICKS = 4
 
-export interface AnswerWatchOptions {
+interface WatchOptions {
   /** Whether a response is pending. */
   readonly isAsking: () => boolean
   /** A number that changes with each response. */
@@ -23,44 +23,36 @@ export interface AnswerWatchOptions {
  * packets to it are lost. A slow statement is no silence, since the server then responds on a new
  * connection. Counts checks rather than time, so that data that arrived while this process was busy
  * are read first.
+ * @returns a function that ends it
  */
-export class ResponseTimeout {
-  readonly #options: AnswerWatchOptions
-  #timer: NodeJS.Timeout | undefined
-  #isClosed = false
-  #heard = 0
-  #silent = 0
-
-  constructor(options: AnswerWatchOptions) {
-    this.#options = options
-    this.#arm()
-  }
-
-  close(): void {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-  }
-
-  /** Between two checks the event loop reads arrived data. */
-  #arm(): void {
-    if (this.#isClosed) return
-    this.#timer = setTimeout(() => {
-      this.#look()
-      setImmediate(() => this.#arm())
-    }, TICK_MS).unref()
-  }
-
-  #look(): void {
-    const { isAsking, heard, isAway, ping, onSilence } = this.#options
-    const before = this.#heard
-    this.#heard = heard()
-    this.#silent = isAsking() && this.#heard === before ? this.#silent + 1 : 0
-    if (this.#silent < SILENT_TICKS) return
-    if (this.#silent === SILENT_TICKS) {
+export function watchResponses({ isAsking, heard, isAway, ping, onSilence }: WatchOptions): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  let previous = 0
+  let silent = 0
+  const look = () => {
+    const now = heard()
+    silent = isAsking() && now === previous ? silent + 1 : 0
+    previous = now
+    if (silent < SILENT_TICKS) return
+    if (silent === SILENT_TICKS) {
       ping().then(() => {
-        this.#silent = 0
+        silent = 0
       })
     }
-    if (this.#silent === SILENT_TICKS + PING_TICKS || isAway()) onSilence()
+    if (silent === SILENT_TICKS + PING_TICKS || isAway()) onSilence()
+  }
+  /** Between two checks the event loop reads arrived data. */
+  const arm = () => {
+    if (isClosed) return
+    timer = setTimeout(() => {
+      look()
+      setImmediate(arm)
+    }, TICK_MS).unref()
+  }
+  arm()
+  return () => {
+    isClosed = true
+    clearTimeout(timer)
   }
 }

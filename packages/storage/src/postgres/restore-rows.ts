@@ -1,11 +1,16 @@
+import type { Sql } from '@mortise/module-sdk/sql'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
 import { readCounted, readDialects } from '../archive/portable-file.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
+import { isOwn } from '../migrations/foreign-change.ts'
 import { prepareLedger } from '../migrations/ledger.ts'
 import { applyEntry } from '../migrations/migrate.ts'
+import * as migrations from '../migrations/restore-module.ts'
+import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
-import type { MigrationSet } from '../port/storage.ts'
+import type { MigrationSet, ModuleData } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { openSeparate } from '../sqlite/open-connections.ts'
 import { readLedger as readFileLedger } from '../sqlite/schema.ts'
@@ -66,4 +71,27 @@ export async function restoreRows(
   if (back !== '') await query(back)
   await advanceCounters(query, tables, readCounted(database))
   return tables.map(({ name }) => name)
+}
+
+/** See `Storage.restoreModule`. */
+export function restoreModule(
+  client: Client,
+  query: Query,
+  file: string,
+  source: SourceFile,
+  record?: Sql,
+): SchemaSteps<ModuleData> {
+  const copy = function* (prefixes: readonly string[]): SchemaSteps<string[]> {
+    const isMeant = (name: string) => prefixes.some((prefix) => isOwn(prefix, name))
+    return yield () => restoreRows(client, query, source, isMeant).catch(refuseOrphans)
+  }
+  return migrations.restoreModule(dialect, file, source.ledger, copy, record)
+}
+
+function refuseOrphans(error: Error): never {
+  if (!(error instanceof DatabaseError) || error.kind !== 'foreign-key') throw error
+  throw new MigrationError(
+    `rows in the archive refer to rows that no longer exist: ${error.message}. Nothing was changed`,
+    { cause: error },
+  )
 }

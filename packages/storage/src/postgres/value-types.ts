@@ -1,14 +1,6 @@
 import { type CustomTypesConfig, types } from 'pg'
 
-// Object ids of PostgreSQL's built-in types.
-const BOOL = 16
-const BYTEA = 17
-const INT8 = 20
-const INT2 = 21
-const INT4 = 23
-const FLOAT4 = 700
-const FLOAT8 = 701
-const NUMERIC = 1700
+const { BOOL, BYTEA, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC } = types.builtins
 
 const PARSERS = new Map<number, (text: string) => unknown>([
   [BOOL, (text) => (text === 't' ? 1 : 0)],

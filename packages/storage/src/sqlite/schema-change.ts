@@ -65,7 +65,7 @@ function restore(connection: Connection, file: string, record: Sql | undefined):
   return withArchived(connection, file, () => {
     const entries = archivedLedger(connection)
     const copy = function* (prefixes: readonly string[]): SchemaSteps<string[]> {
-      assertNoExtraTables(connection.database)
+      assertNoExtraTables(connection.database, 'archived')
       for (const entry of entries) yield insertion(dialect, entry)
       return copyArchived(connection, prefixes)
     }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { replaceFile } from '../../src/files/replace-file.ts'
+import { replaceFile } from '../../src/files/write-durably.ts'
 
 t.test('replaces the text that was expected, and no other', async (t) => {
   const file = join(t.testdir({ file: 'former' }), 'file')

@@ -36,8 +36,9 @@ export const migrations: Rule<World> = {
     if (set === undefined) return []
     const before = await world.tables.schema()
     const applied = (await storage.applied()).filter((one) => one.module === module.id)
-    const folder = module.manifest.migrations as string
-    const fileOf = ({ name }: AppliedMigration) => `${folder}/${name}`
+    const found = ({ name }: AppliedMigration, why: string) => [
+      { where: `${module.manifest.migrations}/${name}.down.sql`, why },
+    ]
     for (const [index, first] of [...applied.entries()].reverse()) {
       const undone = applied.slice(index)
       // One without a down is found by its file.
@@ -45,26 +46,15 @@ export const migrations: Rule<World> = {
       try {
         await storage.undo(undone)
         const left = index === 0 ? await world.tables.names() : []
-        if (left.length > 0) {
-          return [
-            {
-              where: `${fileOf(first)}.down.sql`,
-              why: `it leaves ${left.map((name) => `"${name}"`).join(', ')}`,
-            },
-          ]
-        }
+        if (left.length > 0) return found(first, `it leaves ${left.map((name) => `"${name}"`).join(', ')}`)
         await storage.migrate([hostMigrations, ...sets])
       } catch (error) {
         const { message } = error as Error
-        const name = applied.find(({ name }) => message.includes(name)) ?? first
-        return [{ where: `${fileOf(name)}.down.sql`, why: message.replaceAll(`${module.directory}/`, '') }]
+        const named = applied.find(({ name }) => message.includes(name)) ?? first
+        return found(named, message.replaceAll(`${module.directory}/`, ''))
       }
-      const after = await world.tables.schema()
-      if (after !== before) {
-        return [
-          { where: `${fileOf(first)}.down.sql`, why: 'down and up again give another schema than up alone' },
-        ]
-      }
+      if ((await world.tables.schema()) !== before)
+        return found(first, 'down and up again give another schema than up alone')
     }
     return []
   },

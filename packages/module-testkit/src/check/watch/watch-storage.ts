@@ -1,8 +1,8 @@
-import type { Database, Sql, Step, Transaction } from '@mortise/module-sdk'
-import { generatorOf, type Storage } from '@mortise/storage'
+import type { Database, Emission, Sql, Statement, Step, Transaction } from '@mortise/module-sdk'
+import { generatorOf, lookAt, type Storage } from '@mortise/storage'
 
 /** A statement, or `event TYPE`. */
-export type OnStep = (text: string) => void
+type OnStep = (text: string) => void
 
 const textOf = ({ strings }: Sql) => strings.join('?').replace(/\s+/g, ' ').trim()
 
@@ -26,33 +26,15 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
       if (transactions.has(name)) {
         return (steps: () => Transaction<unknown>) => {
           const onStep = reader()
-          return value.call(target, () => watchSteps(generatorOf(steps), onStep))
+          const look = (step: Step) => {
+            const { query, event } = (step ?? {}) as Partial<Statement & Emission>
+            if (query) onStep(textOf(query))
+            if (event) onStep(`event ${event.type}`)
+          }
+          return value.call(target, () => lookAt(generatorOf(steps), look))
         }
       }
       return value.bind(target)
     },
   })
-}
-
-/** The same steps. `run` wraps each part of their code. */
-export function* watchSteps<Result>(
-  steps: Transaction<Result>,
-  onStep: OnStep,
-  run: <Value>(work: () => Value) => Value = (work) => work(),
-): Transaction<Result> {
-  let next = run(() => steps.next())
-  while (!next.done) {
-    const step = next.value as Partial<{ query: Sql; event: { type: string } }>
-    if (step?.query) onStep(textOf(step.query))
-    if (step?.event) onStep(`event ${step.event.type}`)
-    let go: () => IteratorResult<Step, Result>
-    try {
-      const answer: unknown = yield next.value as Step
-      go = () => steps.next(answer)
-    } catch (error) {
-      go = () => steps.throw(error)
-    }
-    next = run(go)
-  }
-  return next.value
 }

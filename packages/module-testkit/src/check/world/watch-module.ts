@@ -1,13 +1,19 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ActiveModule, locationOf } from '@mortise/host'
-import type { Access, EventSchemas, ModuleContext, ModulePlugin, React } from '@mortise/module-sdk'
+import type {
+  Access,
+  EventSchemas,
+  ModuleContext,
+  ModulePlugin,
+  React,
+  Transaction,
+} from '@mortise/module-sdk'
 import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
-import { generatorOf } from '@mortise/storage'
+import { generatorOf, kindOf, lookAt } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { inTransaction } from '../watch/seen.ts'
-import { watchSteps } from '../watch/watch-storage.ts'
 
 /** A route as its module registers it. */
 export interface Route {
@@ -117,8 +123,6 @@ function routeOf(options: RouteOptions, method: string, prefix: string, place: s
   return { name, method, path, access, schema, options, where: place ? `${name} (${place})` : name }
 }
 
-const ignore = () => {}
-
 function watchContext(context: ModuleContext, watched: WatchedModule): ModuleContext {
   const { contracts } = context
   const seen = {
@@ -133,18 +137,7 @@ function watchContext(context: ModuleContext, watched: WatchedModule): ModuleCon
     on(type: string, react: React) {
       watched.handled.set(type, react)
       // The host looks at the kind of the function, so an async one stays as it is.
-      const isAsync = react.constructor.name.startsWith('Async')
-      context.on(
-        type,
-        isAsync
-          ? react
-          : (event) =>
-              watchSteps(
-                generatorOf(() => react(event as never)),
-                ignore,
-                inTransaction,
-              ),
-      )
+      context.on(type, isAsync(react) ? react : (event) => inside(() => react(event as never)))
     },
   }
   return Object.create(context, Object.getOwnPropertyDescriptors(seen)) as ModuleContext
@@ -152,14 +145,19 @@ function watchContext(context: ModuleContext, watched: WatchedModule): ModuleCon
 
 function watchTransaction(request: FastifyRequest): void {
   const original = request.transaction.bind(request)
-  request.transaction = (steps) => {
-    if (typeof steps !== 'function' || steps.constructor.name.startsWith('Async')) return original(steps)
-    return original(() =>
-      watchSteps(
-        inTransaction(() => generatorOf(steps)),
-        ignore,
-        inTransaction,
-      ),
-    )
-  }
+  request.transaction = (steps) => original(isAsync(steps) ? steps : () => inside(steps))
+}
+
+const isAsync = (make: unknown) => kindOf(make)?.startsWith('Async') === true
+
+/** The same steps, each part of which is known to be in a transaction. */
+function inside<Result>(make: () => Transaction<Result>): Transaction<Result> {
+  const steps = inTransaction(() => generatorOf(make))
+  return lookAt(
+    {
+      next: (answer) => inTransaction(() => steps.next(answer)),
+      throw: (error) => inTransaction(() => steps.throw(error)),
+    },
+    () => {},
+  )
 }
