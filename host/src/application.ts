@@ -251,6 +251,8 @@ export class Application {
         limits,
         shares,
         tracing,
+        // An author's module was not probed.
+        lazy: development === undefined,
         onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
         onFailure: (module: string) => watch.failed(module),
       }

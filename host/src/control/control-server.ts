@@ -18,12 +18,7 @@ import { operations } from './operations.ts'
  * caused it, or with 507 for lack of space; nothing has changed then.
  */
 export function createControl(application: RunningApplication, logger: FastifyBaseLogger): FastifyInstance {
-  const app = fastify()
-  // Fastify's own compiler would compile the inputs of all operations at the start.
-  app.setValidatorCompiler<TSchema>(({ schema }) => (input) => {
-    const wrong = firstError(schema, input)
-    return wrong === undefined ? { value: input } : { error: new TypeError(clauseOf(wrong)) }
-  })
+  const app = fastify({ schemaController })
   app.setErrorHandler((error: Error, _request, reply) => {
     const status = statusOf(error)
     // A command gave up before its request was read, and reports that itself.
@@ -51,6 +46,19 @@ export function createControl(application: RunningApplication, logger: FastifyBa
     })
   }
   return app
+}
+
+// Fastify's own compilers would be loaded, and compile the inputs of all operations at the start.
+const schemaController = {
+  compilersFactory: {
+    buildValidator: (() =>
+      ({ schema }: { schema: TSchema }) =>
+      (input: unknown) => {
+        const wrong = firstError(schema, input)
+        return wrong === undefined ? { value: input } : { error: new TypeError(clauseOf(wrong)) }
+      }) as never,
+    buildSerializer: () => () => JSON.stringify,
+  },
 }
 
 const refusals = [ModuleError, MigrationError, EngineError, ConfigError, RefusedError]

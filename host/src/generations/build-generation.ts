@@ -79,7 +79,7 @@ async function createChecked(
 ): Promise<Pick<Built, 'app' | 'modules'>> {
   try {
     const app = await createHost({ ...parts, modules })
-    const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
+    const { statusCode, body } = await app.inject(`${parts.config.basePath}/health/live`)
     if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
     return { app, modules }
   } catch (error) {

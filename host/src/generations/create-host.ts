@@ -80,6 +80,8 @@ export interface HostOptions {
    * without response schemas.
    */
   readonly strict?: boolean
+  /** Compiles each schema when it is first needed: right for modules that a probe has tried. */
+  readonly lazy?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
   readonly notReady?: () => string | undefined
   /** Whether another host of the database serves something else now. */
@@ -113,7 +115,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const claims = new ClaimHandlers(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
   const app = fastify({
-    ...fastifyOptions({ logger, trustProxy: config.server.trustProxy }),
+    ...fastifyOptions({ logger, trustProxy: config.server.trustProxy, lazy: parts.lazy }),
     pluginTimeout: LOAD_TIMEOUT,
   })
   try {

@@ -1,4 +1,5 @@
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
+import { atFirstCall } from './build-validator.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 
 type Build = ReturnType<typeof SerializerSelector>
@@ -7,9 +8,18 @@ type Serialize = ReturnType<ReturnType<Build>>
 const compiled = new CompiledSchemas<Serialize>()
 const build = SerializerSelector()
 
-/** Makes Fastify's serializer compiler for one scope. It compiles each schema once. */
-export const buildSerializer: Build = (shared, options) => {
-  const compile = build(shared, options)
-  const once = compiled.of(shared as object)
-  return (route) => once(route.schema as object, () => compile(route))
-}
+/**
+ * Makes Fastify's serializer compiler for one scope. It compiles each schema once.
+ *
+ * @param lazy whether it compiles a schema for its first response
+ */
+export const buildSerializer =
+  (lazy: boolean): Build =>
+  (shared, options) => {
+    const compile = build(shared, options)
+    const once = compiled.of(shared as object)
+    return (route) => {
+      const serializer = () => once(route.schema as object, () => compile(route))
+      return lazy ? atFirstCall(serializer) : serializer()
+    }
+  }

@@ -41,27 +41,36 @@ const options: Options = {
  * invalid part of a request is an `invalid-request` problem that names every wrong place.
  *
  * @param shared the schemas of `addSchema` in that scope, by `$id`
+ * @param lazy whether a schema is compiled for its first request
  */
-export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part: RoutePart) => Validate {
-  const validator = (allErrors: boolean) => {
+export function buildValidator(
+  shared: Readonly<Record<string, TSchema>>,
+  lazy = false,
+): (part: RoutePart) => Validate {
+  const makeAjv = (allErrors: boolean) => {
     const ajv = addFormats.default(new Ajv({ ...options, allErrors }))
     for (const schema of Object.values(shared)) ajv.addSchema(schema)
     return ajv
   }
-  for (const schema of Object.values(shared)) checkSchema(schema)
+  if (!lazy) for (const schema of Object.values(shared)) checkSchema(schema)
   const once = compiled.of(shared)
   let first: Ajv | undefined
   const compile = (schema: TSchema): ValidateFunction => {
     checkSchema(schema)
-    first ??= validator(false)
+    first ??= makeAjv(false)
     return first.compile(schema)
   }
   let thorough: Ajv | undefined
   return ({ schema, httpPart = 'body', method, url }) => {
-    const validate = once(schema, () => compile(schema))
+    let known: ValidateFunction | undefined
+    const validator = () => {
+      known ??= once(schema, () => compile(schema))
+      return known
+    }
+    if (!lazy) validator()
     let validateAll: ValidateFunction | undefined
     const all = (data: unknown) => {
-      thorough ??= validator(true)
+      thorough ??= makeAjv(true)
       validateAll ??= thorough.compile(schema)
       validateAll(data)
       return validateAll.errors
@@ -70,16 +79,17 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
       const isShort = JSON.stringify(data).length <= THOROUGH_LIMIT
       return invalid(
         httpPart,
-        invalidParts((isShort && all(data)) || validate.errors || [], httpPart === 'body'),
+        invalidParts((isShort && all(data)) || validator().errors || [], httpPart === 'body'),
       )
     }
-    if (httpPart !== 'querystring' && httpPart !== 'params') return (data) => validate(data) || refuse(data)
+    if (httpPart !== 'querystring' && httpPart !== 'params')
+      return (data) => validator()(data) || refuse(data)
 
     const convert = converter(schema, `${method} ${url}`)
     if (httpPart === 'params') {
       return (data) => {
         convert(data as Texts)
-        return validate(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
+        return validator()(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
       }
     }
     return (data) => {
@@ -87,8 +97,19 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
       const unreadable = query[invalidQuery]
       if (unreadable) return invalid(httpPart, unreadable)
       convert(query)
-      return validate(query) || refuse(query)
+      return validator()(query) || refuse(query)
     }
+  }
+}
+
+/** The function that `make` makes for the first call. */
+export function atFirstCall<Argument, Result>(
+  make: () => (argument: Argument) => Result,
+): (argument: Argument) => Result {
+  let made: ((argument: Argument) => Result) | undefined
+  return (argument) => {
+    made ??= make()
+    return made(argument)
   }
 }
 

@@ -18,6 +18,8 @@ export interface HttpOptions {
   readonly logger: FastifyBaseLogger
   /** Addresses and CIDR ranges of proxies with a trusted X-Forwarded-For. */
   readonly trustProxy: readonly string[]
+  /** Compiles each schema when it is first needed: a broken one fails a request, not the start. */
+  readonly lazy?: boolean | undefined
 }
 
 /**
@@ -27,7 +29,7 @@ export interface HttpOptions {
 const MAX_PARAMETER_LENGTH = 3 * 8192
 
 /** The options of every Fastify instance of the host. `createServer` makes the http.Server. */
-export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServerOptions {
+export function fastifyOptions({ logger, trustProxy, lazy = false }: HttpOptions): FastifyServerOptions {
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -36,7 +38,11 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
     rewriteUrl,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
     schemaController: {
-      compilersFactory: { buildValidator: buildValidator as never, buildSerializer },
+      compilersFactory: {
+        buildValidator: ((shared: Parameters<typeof buildValidator>[0]) =>
+          buildValidator(shared, lazy)) as never,
+        buildSerializer: buildSerializer(lazy),
+      },
     },
     bodyLimit: BODY_LIMIT,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,

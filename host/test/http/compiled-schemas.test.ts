@@ -36,3 +36,26 @@ t.test('instances that share compiled schemas check and answer by their own', as
   t.equal(await long('abcdef'), '{"text":"abcdef"}')
   t.equal(await short('abcdef'), 400)
 })
+
+t.test('a broken schema fails the start, or where schemas are compiled lazily, its route', async (t) => {
+  const instance = (lazy: boolean) => {
+    const app = Fastify(fastifyOptions({ logger: pino({ level: 'silent' }), trustProxy: [], lazy }))
+    t.teardown(() => app.close())
+    const broken = { type: 'object', properties: { text: { $ref: 'Nowhere#' } } }
+    const whole = { type: 'object', properties: { text: { type: 'string' } } }
+    app.post('/body', { schema: { body: broken } }, async () => ({}))
+    app.get('/response', { schema: { response: { 200: broken } } }, async () => ({ text: 'a' }))
+    app.post('/note', { schema: { body: whole, response: { 200: whole } } }, async ({ body }) => body)
+    return app
+  }
+  await t.rejects(async () => await instance(false).ready(), /Nowhere/)
+  const app = instance(true)
+  const post = async (url: string, payload: object) => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url, payload })
+    return [statusCode, body]
+  }
+  t.match(await post('/body', { text: 'a' }), [500, /Nowhere/])
+  t.equal((await app.inject('/response')).statusCode, 500)
+  t.strictSame(await post('/note', { text: 'a', more: 1 }), [200, '{"text":"a"}'])
+  t.match(await post('/note', { text: 1 }), [400])
+})
