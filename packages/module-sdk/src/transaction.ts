@@ -13,8 +13,6 @@ export interface Statement {
    * it changed; `nothing` if nobody reads the result.
    */
   readonly want: 'rows' | 'changes' | 'nothing'
-  /** With `rows`: the caller reads only the first one, so an engine may leave out the others. */
-  readonly first?: boolean
   /**
    * The usual result. The transaction may go on with it before the statement has run. If the
    * statement then returns another one, or fails, the transaction runs again from its start.
@@ -89,7 +87,7 @@ export const maybeOne = <Row>(query: Sql): Transaction<Row | undefined> => made(
 
 function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
   begun(query)
-  return ((yield { query, want: 'rows', first: true }) as Row[])[0]
+  return ((yield { query, want: 'rows' }) as Row[])[0]
 }
 
 /**
@@ -99,8 +97,7 @@ function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
 export const one = <Row>(query: Sql): Transaction<Row> => made(query, rowOf<Row>(query))
 
 function* rowOf<Row>(query: Sql): Transaction<Row> {
-  begun(query)
-  return firstOf((yield { query, want: 'rows', first: true }) as Row[])
+  return firstOf(yield* rowsOf<Row>(query))
 }
 
 /** Runs a statement and returns the number of rows it changed. */

@@ -107,15 +107,11 @@ export class Connection {
   }
 
   /** Runs one statement of a transaction. A statement without rows returns none. */
-  execute({ query, want, first }: Statement): unknown {
+  execute({ query, want }: Statement): unknown {
     if (isEmpty(query)) return want === 'rows' ? [] : 0
     const prepared = this.prepare(query)
     if (!prepared.readonly) this.writes += 1
-    if (want !== 'rows') return this.changes(query, prepared)
-    if (first !== true) return this.all(query, prepared)
-    // Of a statement that also writes, SQLite has written everything before the first row.
-    const row = this.first(query, prepared)
-    return row === undefined ? [] : [row]
+    return want === 'rows' ? this.all(query, prepared) : this.changes(query, prepared)
   }
 
   /** @throws {DatabaseError} `busy` if another process holds the write lock */

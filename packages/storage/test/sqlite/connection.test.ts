@@ -1,4 +1,4 @@
-import { many, maybeOne, run, type Statement, sql } from '@mortise/module-sdk'
+import { many, run, sql } from '@mortise/module-sdk'
 import t from 'tap'
 import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
@@ -51,16 +51,6 @@ t.test('a step answers rows or changes, as it wants', async (t) => {
   t.equal(connection.execute(step(run(sql`DELETE FROM item WHERE id = 9`))), 0)
   t.strictSame(connection.execute(step(many(insertItem(3, 'c')))), [])
   t.strictSame(connection.first(sql`SELECT name FROM item WHERE id = 3`), { name: 'c' })
-})
-
-t.test('a step of which only the first row is read writes everything nevertheless', async (t) => {
-  const connection = memoryConnection(t, 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)')
-  connection.changes(sql`INSERT INTO note VALUES (1, 'a'), (2, 'b'), (3, 'c')`)
-  const first = (text: string) =>
-    step(maybeOne(sql`UPDATE note SET text = ${text} WHERE text <> ${text} RETURNING text`))
-  t.strictSame(connection.execute(first('d') as Statement), [{ text: 'd' }])
-  t.strictSame(connection.first(sql`SELECT count(*) AS count FROM note WHERE text = 'd'`), { count: 3 })
-  t.strictSame(connection.execute(first('d') as Statement), [])
 })
 
 t.test('SQLite plans a statement once: a plus sign hides the values from it and changes none', async (t) => {
