@@ -164,14 +164,16 @@ function hold(limits: RateLimits, request: FastifyRequest, reply: FastifyReply, 
   // A body too large for any request gets 413 unread.
   if (bytes === 0 || bytes > request.routeOptions.bodyLimit) return
   let problem: Error | undefined
+  let policy = `${reply.getHeader('ratelimit-policy')}`
+  let left = `${reply.getHeader('ratelimit')}`
   for (const [name, allowance] of take(limits, request, bytes)) {
-    const { max } = limits.counters[name]
-    append(reply, 'ratelimit-policy', `"${name}";q=${max};w=${WINDOW / 1000};qu="content-bytes"`)
-    append(reply, 'ratelimit', inWords(name, allowance))
+    policy += `, "${name}";q=${limits.counters[name].max};w=${WINDOW / 1000};qu="content-bytes"`
+    left += `, ${inWords(name, allowance)}`
     if (!allowance.isSpent) continue
-    const reason = `The body has ${bytes} bytes, and ${whose[name]} may send ${max} per minute.`
+    const reason = `The body has ${bytes} bytes, and ${whose[name]} may send ${limits.counters[name].max} per minute.`
     problem = refused(`${reason} Send a smaller body.`, allowance)
   }
+  reply.header('ratelimit-policy', policy).header('ratelimit', left)
   if (problem !== undefined) throw problem
 }
 
@@ -193,9 +195,6 @@ function take(limits: RateLimits, request: FastifyRequest, bytes: number): [Byte
 type ByteLimit = keyof typeof whose
 
 const whose = { 'caller-bytes': 'a caller', 'address-bytes': 'an address' } as const
-
-const append = (reply: FastifyReply, name: string, item: string) =>
-  reply.header(name, `${reply.getHeader(name)}, ${item}`)
 
 export interface ForwardedSharesOptions {
   /** The limits per address for connections, and for requests that a proxy forwards. */

@@ -158,10 +158,7 @@ export class RankedList {
     { columns, values, list }: { readonly columns: Sql; readonly values: Sql; readonly list: string },
     parts?: (inserted: Sql) => Sql,
   ): Transaction<void> {
-    const last = sql`(SELECT max(seq) AS seq FROM ${this.#rows}) AS inserted`
-    const count = (inserted: Sql, counts: Sql) => sql`
-      INSERT INTO ${counts} (level, block, list, count)
-      SELECT level, seq / width, ${list}, 1 FROM ${inserted} CROSS JOIN ${levels}`
+    const last = sql`(SELECT max(seq) AS seq FROM ${this.#rows})`
     yield* send(
       byEngine({
         sqlite: sql`
@@ -170,30 +167,28 @@ export class RankedList {
         postgres: sql`
           WITH inserted AS (INSERT INTO ${this.#rows} (${columns}) VALUES (${values}) RETURNING seq)
           ${parts ? sql`, parts AS (${parts(INSERTED)})` : sql``}
-          ${count(INSERTED, this.#changes)}`,
+          INSERT INTO ${this.#changes} (level, block, list, count)
+          SELECT level, seq / width, ${list}, 1 FROM ${INSERTED} CROSS JOIN ${levels}`,
       }),
     )
-    if (parts) yield* send(byEngine({ sqlite: parts(last), postgres: NOTHING }))
-    yield* send(
-      byEngine({
-        sqlite: sql`
-          ${count(last, this.#counts)} WHERE true
-          ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + 1`,
-        postgres: NOTHING,
-      }),
-    )
+    if (parts) yield* send(byEngine({ sqlite: parts(sql`${last} AS inserted`), postgres: NOTHING }))
+    // Not from a join, in which SQLite would look for the last position among all.
+    const counting = this.#counting((level) => sql`${last} / ${literal(span(level))}`, list)
+    yield* send(byEngine({ sqlite: counting, postgres: NOTHING }))
   }
 
   *#add(position: number, list: string): Transaction<void> {
-    const counts = join(LEVELS.map((level) => sql`(${level}, ${blockOf(position, level)}, ${list}, 1)`))
-    yield* send(
-      byEngine({
-        sqlite: sql`
-          INSERT INTO ${this.#counts} (level, block, list, count) VALUES ${counts}
-          ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + 1`,
-        postgres: sql`INSERT INTO ${this.#changes} (level, block, list, count) VALUES ${counts}`,
-      }),
-    )
+    yield* send(this.#counting((level) => blockOf(position, level), list))
+  }
+
+  #counting(blockOn: (level: number) => Sql | number, list: string): Sql {
+    const counts = join(LEVELS.map((level) => sql`(${level}, ${blockOn(level)}, ${list}, 1)`))
+    return byEngine({
+      sqlite: sql`
+        INSERT INTO ${this.#counts} (level, block, list, count) VALUES ${counts}
+        ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + 1`,
+      postgres: sql`INSERT INTO ${this.#changes} (level, block, list, count) VALUES ${counts}`,
+    })
   }
 
   /**
@@ -454,6 +449,11 @@ export class RankedList {
   }
 }
 
+/** A number in the text of a statement: drivers may bind one as REAL. */
+function literal(number: number): Sql {
+  return new Sql([String(number)], [])
+}
+
 /** @param name with the names of the columns: `blocks (block)` */
 function valuesAs(name: string, rows: readonly Sql[]): Sql {
   const [table = ''] = name.split(' ')
@@ -463,7 +463,7 @@ function valuesAs(name: string, rows: readonly Sql[]): Sql {
 /** The levels as a table, with the width of their blocks. */
 const levels = valuesAs(
   'levels (level, width)',
-  LEVELS.map((level) => new Sql([`(${level}, ${span(level)})`], [])),
+  LEVELS.map((level) => sql`(${literal(level)}, ${literal(span(level))})`),
 )
 /** The row of `insert` on PostgreSQL, as a table. */
 const INSERTED = sql`inserted`

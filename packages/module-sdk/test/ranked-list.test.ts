@@ -245,3 +245,23 @@ t.test('scans no table or index whole', async (t) => {
     [],
   )
 })
+
+t.test('a new row costs the same among many', async (t) => {
+  const { database, insert } = taskList(t)
+  database.transaction(() =>
+    run(sql`
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+      INSERT INTO task SELECT i, 'old', 'open', 0 FROM n`),
+  )
+  const least = (work: () => unknown) =>
+    Math.min(
+      ...Array.from({ length: 10 }, () => {
+        const begun = performance.now()
+        work()
+        return performance.now() - begun
+      }),
+    )
+  const ofAll = least(() => database.transaction(() => one(sql`SELECT count(seq + 0) AS count FROM task`)))
+  const ofOne = least(() => insert('open'))
+  t.ok(ofOne * 10 < ofAll, `${ofOne} ms, and to read all rows ${ofAll} ms`)
+})

@@ -209,7 +209,8 @@ export class GroupCommit {
         }
       }
       outcomes.push(outcome)
-      if (!connection.inTransaction) {
+      // Only an error ends the transaction.
+      if ('error' in outcome && !connection.inTransaction) {
         this.#again(members, outcome)
         return undefined
       }
@@ -249,8 +250,8 @@ export class GroupCommit {
   #attemptBare(member: Member): Outcome {
     const { writes } = this.#connection
     const outcome = this.#drive(member)
-    const hasWritten = this.#connection.inTransaction && this.#connection.writes !== writes
-    return 'error' in outcome && hasWritten ? { ...outcome, isTorn: true } : outcome
+    if (!('error' in outcome) || this.#connection.writes === writes) return outcome
+    return this.#connection.inTransaction ? { ...outcome, isTorn: true } : outcome
   }
 
   #attemptInSavepoint(member: Member, onSuccess: 'keep' | 'undo'): Outcome {
