@@ -13,18 +13,14 @@ export function isAccess(access: unknown): access is Access {
 }
 
 /** Throws from the registration of a route without a valid `config.access`. */
-export const accessRules = fp(
-  async (app) => {
-    app.addHook('onRoute', ({ method, url, config }) => {
-      const access: unknown = config?.access
-      if (isAccess(access)) return
-      const fault =
-        access === undefined ? 'has no access' : `has the unknown access ${JSON.stringify(access)}`
-      throw new Error(
-        `the route ${[method].flat().join(', ')} ${url} ${fault}: write config: { access: 'caller' }, or ` +
-          "'public', 'admin' or a scope such as 'cart:manage'",
-      )
-    })
-  },
-  { name: 'access-rules', fastify: '5.x' },
-)
+export const accessRules = fp(async (app) => {
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const access: unknown = config?.access
+    if (isAccess(access)) return
+    const fault = access === undefined ? 'has no access' : `has the unknown access ${JSON.stringify(access)}`
+    throw new Error(
+      `the route ${[method].flat().join(', ')} ${url} ${fault}: write config: { access: 'caller' }, or ` +
+        "'public', 'admin' or a scope such as 'cart:manage'",
+    )
+  })
+})

@@ -70,7 +70,7 @@ export const callers = fp<CallersOptions>(
       })
     })
   },
-  { name: 'callers', fastify: '5.x', dependencies: ['access-rules'] },
+  { name: 'callers', fastify: '5.x' },
 )
 
 /** The guest of the request; undefined for a user and on a public route. */

@@ -23,15 +23,15 @@ export function describeSchema(schema: Described): string {
       const example = Array.isArray(schema.examples) ? `, such as ${JSON.stringify(schema.examples[0])}` : ''
       return `an array${count(schema, 'Items', 'item')}${example}`
     }
-    case 'object':
-      return 'an object'
-    case 'boolean':
-      return 'true or false'
-    case 'null':
-      return 'null'
     default:
-      return 'as in the documentation'
+      return others[schema.type as string] ?? 'as in the documentation'
   }
+}
+
+const others: Readonly<Record<string, string>> = {
+  object: 'an object',
+  boolean: 'true or false',
+  null: 'null',
 }
 
 function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described, unit = ''): string {
@@ -41,9 +41,7 @@ function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Describ
   return [least, most].filter(Boolean).join(' and') + (least || most ? unit : '')
 }
 
-function over(word: string, limit: unknown): string {
-  return limit === undefined ? '' : `${word} ${limit}`
-}
+const over = (word: string, limit: unknown) => (limit === undefined ? '' : `${word} ${limit}`)
 
 function count(schema: Described, of: 'Length' | 'Items', noun: string): string {
   const [minimum, maximum] = [schema[`min${of}`], schema[`max${of}`]]

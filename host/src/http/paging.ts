@@ -15,27 +15,24 @@ type Parameters = Readonly<Record<string, string | number>>
  * links carry `until` if there is one, so that a walk shows the list as it was at the start. A link
  * after a cursor carries the next cursor.
  */
-export const paging = fp<PagingOptions>(
-  async (app, { publicUrl = '' }) => {
-    app.addHook('onRoute', (route) => {
-      const { querystring } = (route.schema ?? {}) as { querystring?: { properties?: object } }
-      const { page, after } = (querystring?.properties ?? {}) as Record<string, unknown>
-      if (page && after) route.preValidation = [refusePageAndCursor, ...[route.preValidation ?? []].flat()]
+export const paging = fp<PagingOptions>(async (app, { publicUrl = '' }) => {
+  app.addHook('onRoute', (route) => {
+    const { querystring } = (route.schema ?? {}) as { querystring?: { properties?: object } }
+    const { page, after } = (querystring?.properties ?? {}) as Record<string, unknown>
+    if (page && after) route.preValidation = [refusePageAndCursor, ...[route.preValidation ?? []].flat()]
+  })
+  app.decorateReply('paged', function paged<Item extends { readonly id: string }>(
+    this: FastifyReply,
+    list: Page<Item> | CursorPage<Item>,
+  ) {
+    const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
+    const header = links.map(([relation, parameters]) => {
+      return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
     })
-    app.decorateReply('paged', function paged<Item extends { readonly id: string }>(
-      this: FastifyReply,
-      list: Page<Item> | CursorPage<Item>,
-    ) {
-      const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
-      const header = links.map(([relation, parameters]) => {
-        return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
-      })
-      if (header.length > 0) this.header('link', header.join(', '))
-      return answer
-    } as FastifyReply['paged'])
-  },
-  { name: 'paging', fastify: '5.x' },
-)
+    if (header.length > 0) this.header('link', header.join(', '))
+    return answer
+  } as FastifyReply['paged'])
+})
 
 /** Runs before validation, which sets a default `page` in every request. */
 function refusePageAndCursor(

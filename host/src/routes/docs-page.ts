@@ -25,27 +25,24 @@ const assets = {
  * @fastify/swagger-ui take no access, compress nothing, and add a redirect and two copies of the
  * document. swagger-ui-dist, which has the files alone, brings a package with an install script.
  */
-export const docsPage = fp<DocsPageOptions>(
-  async (app, { application }) => {
-    const { prefix } = app
-    const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
-    const made = {
-      '/docs': new StaticContent(Buffer.from(html(application.name, prefix)), 'text/html; charset=utf-8', {
-        'content-security-policy': csp,
-      }),
-      '/docs/static/start.js': new StaticContent(Buffer.from(start), javascript),
-    }
-    for (const [path, content] of Object.entries(made)) {
-      app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
-    }
-    for (const [name, type] of Object.entries(assets)) {
-      app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
-        (await read(name, type)).negotiate(request, reply),
-      )
-    }
-  },
-  { name: 'docs-page', fastify: '5.x' },
-)
+export const docsPage = fp<DocsPageOptions>(async (app, { application }) => {
+  const { prefix } = app
+  const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
+  const made = {
+    '/docs': new StaticContent(Buffer.from(html(application.name, prefix)), 'text/html; charset=utf-8', {
+      'content-security-policy': csp,
+    }),
+    '/docs/static/start.js': new StaticContent(Buffer.from(start), javascript),
+  }
+  for (const [path, content] of Object.entries(made)) {
+    app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
+  }
+  for (const [name, type] of Object.entries(assets)) {
+    app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
+      (await read(name, type)).negotiate(request, reply),
+    )
+  }
+})
 
 const files = new Map<string, Promise<StaticContent>>()
 

@@ -26,38 +26,35 @@ const IssuedGuest = Type.Object(
 )
 
 /** `POST /guest`: a guest token before the first write, so that the write can be retried safely. */
-export const guestRoutes = fp<GuestRoutesOptions>(
-  async (instance, { database, guests, cookie }) => {
-    const app = instance.withTypeProvider<TypeBoxTypeProvider>()
-    app.post(
-      '/guest',
-      {
-        // Invalid credentials are refused here as on every route.
-        config: { access: 'caller' },
-        schema: {
-          summary: 'Become a guest',
-          body: Strict({}),
-          response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request', 'precondition-failed') },
+export const guestRoutes = fp<GuestRoutesOptions>(async (instance, { database, guests, cookie }) => {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>()
+  app.post(
+    '/guest',
+    {
+      // Invalid credentials are refused here as on every route.
+      config: { access: 'caller' },
+      schema: {
+        summary: 'Become a guest',
+        body: Strict({}),
+        response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request', 'precondition-failed') },
+      },
+      onRequest: [
+        takeNoKey,
+        compareNothing,
+        (request, _reply, done) => {
+          cookie.assertOwnSite(request)
+          done()
         },
-        onRequest: [
-          takeNoKey,
-          compareNothing,
-          (request, _reply, done) => {
-            cookie.assertOwnSite(request)
-            done()
-          },
-        ],
-        preValidation: takeNoBody,
-      },
-      async (_request, reply) => {
-        const guest = guests.create()
-        const expires = await database.transaction(() => guests.store(guest))
-        const token = guest.revealToken()
-        cookie.write(reply, token)
-        reply.code(201).header('cache-control', 'no-store')
-        return { token, expiresAt: timestamp(expires) }
-      },
-    )
-  },
-  { name: 'guest-routes', fastify: '5.x', dependencies: ['callers'] },
-)
+      ],
+      preValidation: takeNoBody,
+    },
+    async (_request, reply) => {
+      const guest = guests.create()
+      const expires = await database.transaction(() => guests.store(guest))
+      const token = guest.revealToken()
+      cookie.write(reply, token)
+      reply.code(201).header('cache-control', 'no-store')
+      return { token, expiresAt: timestamp(expires) }
+    },
+  )
+})

@@ -17,39 +17,36 @@ export interface OpenapiOptions {
 }
 
 /** OpenAPI 3.1 of every route registered after it, from the same schemas that validate. */
-export const openapi = fp<OpenapiOptions>(
-  async (app, { application, publicUrl, eventTypes }) => {
-    const { prefix } = app
-    await app.register(swagger, {
-      openapi: {
-        openapi: '3.1.0',
-        info: { title: application.name, version: application.version, description },
-        servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
-        components: { securitySchemes: securitySchemes(publicUrl) },
-      },
-      refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`) },
-      convertConstToEnum: false,
-      stripBasePath: false,
-      transform: ({ schema, url, route }) => ({
-        url: url.slice(prefix.length) || '/',
-        schema: describeRoute(schema, route, prefix),
-      }),
-    })
+export const openapi = fp<OpenapiOptions>(async (app, { application, publicUrl, eventTypes }) => {
+  const { prefix } = app
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: application.name, version: application.version, description },
+      servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
+      components: { securitySchemes: securitySchemes(publicUrl) },
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`) },
+    convertConstToEnum: false,
+    stripBasePath: false,
+    transform: ({ schema, url, route }) => ({
+      url: url.slice(prefix.length) || '/',
+      schema: describeRoute(schema, route, prefix),
+    }),
+  })
 
-    let document: StaticContent | undefined
-    app.get(
-      '/openapi.json',
-      { config: { access: 'public' }, schema: { hide: true } },
-      async (request, reply) => {
-        document ??= new StaticContent(inAscii(completed(app.swagger(), eventTypes)), type, {
-          'cache-control': 'no-cache',
-        })
-        return document.negotiate(request, reply)
-      },
-    )
-  },
-  { name: 'openapi', fastify: '5.x', dependencies: ['problem-details'] },
-)
+  let document: StaticContent | undefined
+  app.get(
+    '/openapi.json',
+    { config: { access: 'public' }, schema: { hide: true } },
+    async (request, reply) => {
+      document ??= new StaticContent(inAscii(completed(app.swagger(), eventTypes)), type, {
+        'cache-control': 'no-cache',
+      })
+      return document.negotiate(request, reply)
+    },
+  )
+})
 
 const type = 'application/json; charset=utf-8'
 

@@ -25,34 +25,31 @@ export interface RequestLogOptions {
  * Logs one line per finished request, without headers and body, with the requestId of every line of
  * `request.log`. Logging all requests halves the rate of trivial ones.
  */
-export const requestLog = fp<RequestLogOptions>(
-  async (app, { requests, slowMs }) => {
-    const alike = new LogThrottle((line) =>
-      app.log.warn(line, 'more requests failed or were slow in the same way'),
-    )
-    app.addHook('onClose', async () => alike.close())
-    app.addHook('onResponse', (request, reply, done) => {
-      const { elapsedTime, statusCode } = reply
-      const failed = statusCode >= 500 && reply.refused !== true
-      const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
-      if (!noteworthy && !requests) return done()
-      const line = {
-        ...routeOf(request),
-        method: request.method,
-        url: request.url,
-        status: statusCode,
-        ms: Math.round(elapsedTime * 10) / 10,
-        ip: request.ip,
-      }
-      const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
-      if (!noteworthy) request.log.info(line, 'request')
-      else if (requests || alike.admits(kind, line))
-        request.log.warn(line, failed ? 'request failed' : 'request was slow')
-      done()
-    })
-  },
-  { name: 'request-log', fastify: '5.x' },
-)
+export const requestLog = fp<RequestLogOptions>(async (app, { requests, slowMs }) => {
+  const alike = new LogThrottle((line) =>
+    app.log.warn(line, 'more requests failed or were slow in the same way'),
+  )
+  app.addHook('onClose', async () => alike.close())
+  app.addHook('onResponse', (request, reply, done) => {
+    const { elapsedTime, statusCode } = reply
+    const failed = statusCode >= 500 && reply.refused !== true
+    const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
+    if (!noteworthy && !requests) return done()
+    const line = {
+      ...routeOf(request),
+      method: request.method,
+      url: request.url,
+      status: statusCode,
+      ms: Math.round(elapsedTime * 10) / 10,
+      ip: request.ip,
+    }
+    const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
+    if (!noteworthy) request.log.info(line, 'request')
+    else if (requests || alike.admits(kind, line))
+      request.log.warn(line, failed ? 'request failed' : 'request was slow')
+    done()
+  })
+})
 
 type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
 
@@ -122,18 +119,15 @@ export interface TracingOptions {
 }
 
 /** Continues the trace of a request (W3C Trace Context). */
-export const tracing = fp<TracingOptions>(
-  async (app, { tracing }) => {
-    app.decorateRequest('traceparent', {
-      getter(this: FastifyRequest) {
-        const { traceparent } = this.headers
-        return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
-      },
-    })
-    await tracing?.trace(app)
-  },
-  { name: 'tracing', fastify: '5.x' },
-)
+export const tracing = fp<TracingOptions>(async (app, { tracing }) => {
+  app.decorateRequest('traceparent', {
+    getter(this: FastifyRequest) {
+      const { traceparent } = this.headers
+      return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
+    },
+  })
+  await tracing?.trace(app)
+})
 
 /** Whether a response has no set end, so that its duration means nothing. */
 export function isStream(reply: FastifyReply): boolean {
