@@ -8,7 +8,6 @@ import type { TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
 import { type KeySource, keySource } from './published-keys.ts'
-import { assertTokenType } from './token-type.ts'
 import { userOf } from './token-user.ts'
 import type { User } from './user.ts'
 
@@ -66,7 +65,10 @@ function verifier(
   }
   // Runs before the key look-up, after jose has checked the algorithm.
   const key: JWTVerifyGetKey = (header, token) => {
-    assertTokenType(header.typ, config.typ)
+    const type = mediaType(header.typ)
+    // Others are a logout token, a DPoP proof (RFC 8725 §3.11).
+    if (config.typ === undefined ? !usualTypes.has(type) : type !== mediaType(config.typ))
+      throw invalidToken('its typ is not an access token type of its issuer')
     return find(header, token)
   }
   return {
@@ -80,6 +82,13 @@ function verifier(
     },
   }
 }
+
+/** Many issuers send `JWT` or none, as it is optional; RFC 9068 has `at+jwt`. */
+const usualTypes: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
+
+/** RFC 7515 §4.1.9: case does not matter, and `application/` is optional. */
+const mediaType = (typ: unknown) =>
+  typeof typ === 'string' ? typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '') : typ
 
 /** jose throws its own errors for a wrong token, and others for an unusable key. */
 function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {

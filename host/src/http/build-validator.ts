@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats'
 import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
-import { hostProblems } from './problems.ts'
+import { hostProblems, invalidRequest } from './problems.ts'
 
 /** Fastify's argument to a validator compiler: one part of a request of one route. */
 export interface RoutePart {
@@ -92,12 +92,9 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
   }
 }
 
-function invalid(httpPart: string, errors: readonly unknown[]) {
+function invalid(httpPart: string, errors: readonly InvalidPart[]) {
   const part = { body: 'body', querystring: 'query', headers: 'head' }[httpPart]
-  const error = hostProblems.create('invalid-request', `The ${part} of the request is invalid; see errors.`, {
-    members: { errors },
-  })
-  return { error }
+  return { error: invalidRequest(`The ${part} of the request is invalid; see errors.`, errors) }
 }
 
 type Texts = Record<string, unknown>

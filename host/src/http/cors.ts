@@ -2,11 +2,6 @@ import corsPlugin from '@fastify/cors'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
-export interface CorsOptions {
-  /** Empty: CORS is off. */
-  readonly origins: readonly string[]
-}
-
 const exposed =
   'Guest-Token, ETag, Location, Link, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed'
 
@@ -14,7 +9,7 @@ const exposed =
  * Lets pages of the configured origins read responses, without credentials. A preflight request
  * counts for the address limit, and gets 404 if no resource has its path.
  */
-export const cors = fp<CorsOptions>(async (app, { origins }) => {
+export const cors = fp<{ readonly origins: readonly string[] }>(async (app, { origins }) => {
   if (origins.length === 0) return
   app.addHook('onRoute', (route) => {
     if (route.url !== '*' || route.method !== 'OPTIONS') return

@@ -10,7 +10,7 @@ import { lazyLogger } from '../telemetry/observe-requests.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
 import { BODY_LIMIT } from './discard-body.ts'
-import { requestId, rewriteUrl } from './head.ts'
+import { requestId, requestTarget } from './head.ts'
 import { hostProblems } from './problems.ts'
 import { sendProblem } from './send-problem.ts'
 
@@ -33,7 +33,7 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
-    rewriteUrl,
+    rewriteUrl: ({ url = '' }) => requestTarget(url),
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
     schemaController: {
       compilersFactory: { buildValidator: buildValidator as never, buildSerializer },
@@ -51,12 +51,11 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
  * limits.
  */
 function frameworkErrors(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  if (
-    !(error instanceof errorCodes.FST_ERR_MAX_PARAM_LENGTH || error instanceof errorCodes.FST_ERR_BAD_URL)
-  ) {
+  const { FST_ERR_MAX_PARAM_LENGTH, FST_ERR_BAD_URL } = errorCodes
+  if (error instanceof FST_ERR_MAX_PARAM_LENGTH || error instanceof FST_ERR_BAD_URL) {
+    sendProblem(hostProblems.create('not-found', 'No resource has this path.'), reply)
+  } else {
     request.log.error(error, 'the router failed')
     sendProblem(hostProblems.create('internal-error', 'The server failed to route this request.'), reply)
-    return
   }
-  sendProblem(hostProblems.create('not-found', 'No resource has this path.'), reply)
 }

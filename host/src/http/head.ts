@@ -99,9 +99,6 @@ export function requestTarget(target: string): string {
   return path.includes('%') ? escapeUndecodable(path) : path
 }
 
-/** `requestTarget` for Fastify. */
-export const rewriteUrl = ({ url = '' }: { readonly url?: string | undefined }): string => requestTarget(url)
-
 function toOriginForm(target: string): string {
   const absolute = /^https?:\/\/[^/?#]*(.*)$/is.exec(target)
   if (!absolute) return `/${encodeURIComponent(target.toWellFormed())}`
@@ -110,11 +107,10 @@ function toOriginForm(target: string): string {
 }
 
 function escapeUndecodable(target: string): string {
-  const end = target.search(/[?#]/)
-  const path = end === -1 ? target : target.slice(0, end)
-  const segments = path.split('/').map((segment) => {
-    return isDecodable(segment) ? segment : segment.replaceAll('%', '%25')
-  })
+  const path = pathOf(target)
+  const segments = path
+    .split('/')
+    .map((segment) => (isDecodable(segment) ? segment : segment.replaceAll('%', '%25')))
   return segments.join('/') + target.slice(path.length)
 }
 
@@ -148,11 +144,6 @@ export function pathOf(url: string): string {
 /** Whether a method only reads. */
 export const isRead = (method: string) => method === 'GET' || method === 'HEAD'
 
-export interface SecurityHeadersOptions {
-  /** The origin that callers use; HSTS is for https only. */
-  readonly publicUrl?: string | undefined
-}
-
 /** Sent with every response, even without a route. */
 export const constantHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -167,7 +158,7 @@ const constants = Object.entries(constantHeaders)
  * rebuilds them for each request at twice the cost (5 against 2.5 µs of the 17 µs of a trivial
  * request).
  */
-export const securityHeaders = fp<SecurityHeadersOptions>(async (app, { publicUrl }) => {
+export const securityHeaders = fp<{ readonly publicUrl?: string | undefined }>(async (app, { publicUrl }) => {
   const secure = publicUrl?.startsWith('https:') === true
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id)

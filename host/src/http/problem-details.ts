@@ -54,11 +54,11 @@ export const problemDetails = fp(async (app) => {
  * quarters of the time to build an instance.
  */
 function setProblemsAside(route: RouteOptions): void {
-  const responses = Object.entries((route.schema?.response ?? {}) as Record<string, TSchema>)
-  const [problems = [], others = []] = [true, false].map((wanted) =>
-    responses.filter(([, { content }]) => (content?.['application/problem+json'] !== undefined) === wanted),
+  const { problems, others = [] } = Object.groupBy(
+    Object.entries((route.schema?.response ?? {}) as Record<string, TSchema>),
+    ([, { content }]) => (content?.['application/problem+json'] ? 'problems' : 'others'),
   )
-  if (problems.length === 0) return
+  if (problems === undefined) return
   route.config = { ...(route.config as FastifyContextConfig), problems: Object.fromEntries(problems) }
   route.schema = { ...route.schema, response: Object.fromEntries(others) }
 }

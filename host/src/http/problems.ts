@@ -1,3 +1,4 @@
+import type { InvalidPart, Problem } from '@mortise/module-sdk'
 import { commonProblems, defineProblems } from '@mortise/module-sdk/host'
 
 /** The host's own problems, and those that modules share with it. */
@@ -28,3 +29,10 @@ export const hostProblems = defineProblems('host', {
   'module-unavailable': { status: 503, title: 'The module is unavailable' },
   'http-version-not-supported': { status: 505, title: 'HTTP version not supported' },
 })
+
+/** 400 for the parts of a request that `errors` names. */
+export const invalidRequest = (
+  detail: string,
+  errors: readonly InvalidPart[],
+  options?: ErrorOptions,
+): Problem => hostProblems.create('invalid-request', detail, { ...options, members: { errors } })

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { hostProblems } from './problems.ts'
+import { pointerTo } from './invalid-parts.ts'
+import { hostProblems, invalidRequest } from './problems.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,9 +77,7 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
   if (routeOptions.schema?.body === undefined) {
-    throw hostProblems.create('invalid-request', 'This route takes no body: send none.', {
-      members: { errors: [{ pointer: '', detail: 'must be empty' }] },
-    })
+    throw invalidRequest('This route takes no body: send none.', [{ pointer: '', detail: 'must be empty' }])
   }
   request[kBytes] = bytes
   return parseJsonBody(bytes)
@@ -185,16 +183,11 @@ function readKey(key: string, level: Level, keys: Set<string>, levels: readonly 
 }
 
 function pointerOf(levels: readonly Level[]): string {
-  return levels
-    .map(({ at }) => `/${String(at).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    .join('')
+  return pointerTo(levels.map(({ at }) => String(at)))
 }
 
-function invalid(pointer: string, detail: string): Problem {
-  return hostProblems.create('invalid-request', 'The body cannot be read; see errors.', {
-    members: { errors: [{ pointer, detail }] },
-  })
-}
+const invalid = (pointer: string, detail: string) =>
+  invalidRequest('The body cannot be read; see errors.', [{ pointer, detail }])
 
 const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/g
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Connections } from './http-connections.ts'
 import { inodeOf, socketSendQueues } from './send-queues.ts'
 
 /**
@@ -12,11 +13,7 @@ const LOOKS_WHILE_FULL = 2
 /** Connections checked or ended per turn of the event loop. */
 const AT_ONCE = 50
 
-interface Connected {
-  readonly open: Iterable<Socket>
-  /** No connection is free for others. */
-  readonly isFull: boolean
-}
+type Connected = Pick<Connections, 'open' | 'isFull'>
 
 interface Waiting {
   /** Bytes handed to the system. */
@@ -84,16 +81,13 @@ export class StalledResponses {
       if (socket.destroyed) continue
       const queued = isAsked(waiting) ? queuedBytes(socket, queues) : waiting.queued
       if (waiting.looks < most) this.#waiting.set(socket, { ...waiting, queued })
-      else if (queued === waiting.queued) this.#end(socket)
-      else this.#waiting.set(socket, { ...waiting, queued, looks: 1 })
+      else if (queued === waiting.queued) {
+        this.ended += 1
+        // With a reset, because the system otherwise keeps the buffered bytes for minutes.
+        socket.resetAndDestroy()
+      } else this.#waiting.set(socket, { ...waiting, queued, looks: 1 })
     }
     this.#isLooking = false
-  }
-
-  /** With a reset, because the system otherwise keeps the buffered bytes for minutes. */
-  #end(socket: Socket): void {
-    this.ended += 1
-    socket.resetAndDestroy()
   }
 }
 

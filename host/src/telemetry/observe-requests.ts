@@ -7,67 +7,56 @@ import type {
   FastifyServerOptions,
 } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Config } from '../config/config.ts'
 import { LogThrottle } from './log-throttle.ts'
-import { counter, type MetricFamily, type Sample } from './prometheus-format.ts'
+import { counter, histogram, type MetricFamily, type Sample } from './prometheus-format.ts'
 import type { Tracing } from './tracing.ts'
-
-export interface RequestLogOptions {
-  /**
-   * Log every request. Otherwise log failed (5xx) and slow requests, at most ten of a kind per
-   * minute, without those that `logRefusals` logs.
-   */
-  readonly requests: boolean
-  /** From this duration on a request is slow, in milliseconds. */
-  readonly slowMs: number
-}
 
 /**
  * Logs one line per finished request, without headers and body, with the requestId of every line of
- * `request.log`. Logging all requests halves the rate of trivial ones.
+ * `request.log`: for every request if `requests` is set, which halves the rate of trivial ones.
+ * Otherwise for failed (5xx) and slow requests, at most ten of a kind per minute, without those
+ * that `logRefusals` logs.
  */
-export const requestLog = fp<RequestLogOptions>(async (app, { requests, slowMs }) => {
-  const alike = new LogThrottle((line) =>
-    app.log.warn(line, 'more requests failed or were slow in the same way'),
-  )
-  app.addHook('onClose', async () => alike.close())
-  app.addHook('onResponse', (request, reply, done) => {
-    const { elapsedTime, statusCode } = reply
-    const failed = statusCode >= 500 && reply.refused !== true
-    const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
-    if (!noteworthy && !requests) return done()
-    const line = {
-      ...routeOf(request),
-      method: request.method,
-      url: request.url,
-      status: statusCode,
-      ms: Math.round(elapsedTime * 10) / 10,
-      ip: request.ip,
-    }
-    const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
-    if (!noteworthy) request.log.info(line, 'request')
-    else if (requests || alike.admits(kind, line))
-      request.log.warn(line, failed ? 'request failed' : 'request was slow')
-    done()
-  })
-})
-
-type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
+export const requestLog = fp<Pick<Config['log'], 'requests' | 'slowMs'>>(
+  async (app, { requests, slowMs }) => {
+    const alike = new LogThrottle((line) =>
+      app.log.warn(line, 'more requests failed or were slow in the same way'),
+    )
+    app.addHook('onClose', async () => alike.close())
+    app.addHook('onResponse', (request, reply, done) => {
+      const { elapsedTime, statusCode } = reply
+      const failed = statusCode >= 500 && reply.refused !== true
+      const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
+      if (!noteworthy && !requests) return done()
+      const line = {
+        ...routeOf(request),
+        method: request.method,
+        url: request.url,
+        status: statusCode,
+        ms: Math.round(elapsedTime * 10) / 10,
+        ip: request.ip,
+      }
+      const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
+      if (!noteworthy) request.log.info(line, 'request')
+      else if (requests || alike.admits(kind, line))
+        request.log.warn(line, failed ? 'request failed' : 'request was slow')
+      done()
+    })
+  },
+)
 
 /** `request.log`, whose logger is made for the first line: most requests write none. */
 class LazyLogger {
-  readonly #parent: FastifyBaseLogger
-  readonly #bindings: Record<string, unknown>
-  readonly #options: ChildOptions
+  readonly #make: () => FastifyBaseLogger
   #made: FastifyBaseLogger | undefined
 
-  constructor(parent: FastifyBaseLogger, bindings: Record<string, unknown>, options: ChildOptions) {
-    this.#parent = parent
-    this.#bindings = bindings
-    this.#options = options
+  constructor(make: () => FastifyBaseLogger) {
+    this.#make = make
   }
 
   get made(): FastifyBaseLogger {
-    this.#made ??= this.#parent.child(this.#bindings, this.#options)
+    this.#made ??= this.#make()
     return this.#made
   }
 
@@ -99,7 +88,7 @@ export const lazyLogger: NonNullable<FastifyServerOptions['childLoggerFactory']>
   parent,
   bindings,
   options,
-) => new LazyLogger(parent, bindings, options) as never
+) => new LazyLogger(() => parent.child(bindings, options)) as never
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -111,15 +100,11 @@ declare module 'fastify' {
   }
 }
 
-export interface TracingOptions {
-  /**
-   * The process's tracing. Without it the log names a trace that a client began, and nothing more.
-   */
-  readonly tracing?: Tracing | undefined
-}
-
-/** Continues the trace of a request (W3C Trace Context). */
-export const tracing = fp<TracingOptions>(async (app, { tracing }) => {
+/**
+ * Continues the trace of a request (W3C Trace Context). Without the process's tracing, the log names
+ * a trace that a client began, and nothing more.
+ */
+export const tracing = fp<{ readonly tracing?: Tracing | undefined }>(async (app, { tracing }) => {
   app.decorateRequest('traceparent', {
     getter(this: FastifyRequest) {
       const { traceparent } = this.headers
@@ -142,17 +127,11 @@ export function traceIdIn(header: unknown): string | undefined {
   return version === '00' && rest !== undefined ? undefined : id
 }
 
-export interface RouteTaken {
-  readonly module?: string
-  readonly route?: string
-  readonly traceId?: string
-}
-
 /**
  * The route and trace of a request for a log line: `{ module: 'api-cart', route: 'GET
  * /cart/item/:id' }`.
  */
-export function routeOf({ method, routeOptions, traceparent }: FastifyRequest): RouteTaken {
+export function routeOf({ method, routeOptions, traceparent }: FastifyRequest) {
   const { config, url } = routeOptions
   const traceId = traceIdIn(traceparent)
   return {
@@ -185,20 +164,8 @@ export class Metrics implements StorageObserver {
   families(): MetricFamily[] {
     return [
       this.requests.family(),
-      {
-        name: 'mortise_commit_transactions',
-        help: 'Transactions per SQLite commit',
-        type: 'histogram',
-        merge: 'sum',
-        samples: this.#groups.samples(),
-      },
-      {
-        name: 'mortise_commit_duration_seconds',
-        help: 'Duration of SQLite commits',
-        type: 'histogram',
-        merge: 'sum',
-        samples: this.#commits.samples(),
-      },
+      histogram('mortise_commit_transactions', 'Transactions per SQLite commit', this.#groups.samples()),
+      histogram('mortise_commit_duration_seconds', 'Duration of SQLite commits', this.#commits.samples()),
       counter(
         'mortise_database_retries_total',
         'Transactions repeated on PostgreSQL because of conflicts',
@@ -248,13 +215,8 @@ export class RequestDurations {
   }
 
   family(): MetricFamily {
-    return {
-      name: 'mortise_request_duration_seconds',
-      help: 'Duration of requests by route',
-      type: 'histogram',
-      merge: 'sum',
-      samples: [...this.#byName.values()].flatMap((durations) => durations.samples()),
-    }
+    const samples = [...this.#byName.values()].flatMap((durations) => durations.samples())
+    return histogram('mortise_request_duration_seconds', 'Duration of requests by route', samples)
   }
 
   #remember(config: RouteConfig, method: string): RouteDurations {

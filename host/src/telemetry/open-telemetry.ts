@@ -15,10 +15,9 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
-import { LoggingExporter } from './logging-exporter.ts'
 import { settlesWithin } from './settles-within.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -43,7 +42,7 @@ export class OpenTelemetry implements Tracing {
         'service.version': application.version,
         'service.instance.id': `${hostname()}:${process.pid}`,
       }).merge(detectResources({ detectors: [envDetector] })),
-      spanProcessors: [new BatchSpanProcessor(new LoggingExporter(exporter, log))],
+      spanProcessors: [new BatchSpanProcessor(logging(exporter, log))],
     })
     trace.setGlobalTracerProvider(this.#provider)
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -112,6 +111,24 @@ export class OpenTelemetry implements Tracing {
       this.#provider.shutdown().catch(() => {}),
     )
     for (const global of [trace, context, propagation]) global.disable()
+  }
+}
+
+/** Logs once when the collector fails, and once when it accepts spans again. */
+function logging(exporter: SpanExporter, log: FastifyBaseLogger): SpanExporter {
+  let isFailing = false
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const { error } = result
+        if (error !== undefined && !isFailing)
+          log.warn(`traces are lost, because the collector does not accept them: ${error.message}`)
+        if (error === undefined && isFailing) log.info('the collector accepts traces again')
+        isFailing = error !== undefined
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
   }
 }
 
