@@ -46,8 +46,7 @@ export {
   writeDurably,
   writeNewDurably,
 } from '@mortise/storage'
-export { mintApplicationToken } from './callers/mint-application-token.ts'
-export { mintToken } from './callers/mint-token.ts'
+export { mintApplicationToken, mintToken } from './callers/mint-token.ts'
 export { nearest } from './config/closest-names.ts'
 export {
   assertHostSettings,

@@ -17,22 +17,22 @@ const CLOCK_TOLERANCE = 30
 /** Shortest time between two lines about an unusable key, which any client can name. */
 const SILENCE = 60_000
 
-/** Verifies the tokens of one issuer with its own keys and the algorithms that fit them. */
-export interface IssuerVerifier {
-  /** How long a verdict is valid at most, in milliseconds. */
-  readonly maxAge: number
-  /** Rejects with jose's errors, or with a Problem: 503 if the keys are unavailable. */
-  verify(token: string): Promise<VerifiedToken>
-}
+/**
+ * Verifies a token of one issuer with its own keys and the algorithms that fit them. Rejects with
+ * jose's errors, or with a Problem: 503 if the keys are unavailable.
+ */
+export type VerifyToken = (token: string) => Promise<Verdict>
 
-export interface VerifiedToken {
+export interface Verdict {
   readonly user: User
   /** The token's expiry plus the tolerance, in epoch milliseconds. */
   readonly expires: number
+  /** The time of the next check, on the clock of `performance`, which never jumps. */
+  readonly until: number
 }
 
 /** @throws {TypeError} for a secret that is too short */
-export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): VerifyToken {
   if ('secret' in config) {
     const { issuer, secret } = config
     if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
@@ -44,9 +44,9 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Is
   const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
   const source = keySource(config)
   const { find } = new IssuerKeys(source, log)
-  const { maxAge, verify } = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
+  const verify = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
   const blame = blameKeys(source, log)
-  return { maxAge, verify: (token) => verify(token).catch(blame) }
+  return (token) => verify(token).catch(blame)
 }
 
 type VerifierConfig = Parameters<typeof userOf>[1] & { readonly typ?: string }
@@ -56,7 +56,7 @@ function verifier(
   maxAge: number,
   find: JWTVerifyGetKey,
   rules: { readonly algorithms: string[]; readonly audience?: string },
-): IssuerVerifier {
+): VerifyToken {
   const options = {
     ...rules,
     issuer: config.issuer,
@@ -71,15 +71,12 @@ function verifier(
       throw invalidToken('its typ is not an access token type of its issuer')
     return find(header, token)
   }
-  return {
-    maxAge,
-    async verify(token) {
-      const { payload } = await jwtVerify(token, key, options)
-      // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
-      if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
-      const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
-      return { user: userOf(payload, config), expires }
-    },
+  return async (token) => {
+    const { payload } = await jwtVerify(token, key, options)
+    // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
+    if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
+    const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
+    return { user: userOf(payload, config), expires, until: performance.now() + maxAge }
   }
 }
 

@@ -34,20 +34,20 @@ const others: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described, unit = ''): string {
-  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}${unit}`
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`
   const least = minimum !== undefined ? ` of at least ${minimum}` : over(' above', exclusiveMinimum)
   const most = maximum !== undefined ? ` of at most ${maximum}` : over(' below', exclusiveMaximum)
-  return [least, most].filter(Boolean).join(' and') + (least || most ? unit : '')
+  return [least, most].filter(Boolean).join(' and')
 }
 
 const over = (word: string, limit: unknown) => (limit === undefined ? '' : `${word} ${limit}`)
 
 function count(schema: Described, of: 'Length' | 'Items', noun: string): string {
   const [minimum, maximum] = [schema[`min${of}`], schema[`max${of}`]]
-  if (minimum === undefined && maximum === undefined) return ''
   if (minimum !== undefined && maximum !== undefined) return ` of ${minimum} to ${maximum} ${noun}s`
-  return range({ minimum, maximum }, ` ${noun}${(minimum ?? maximum) === 1 ? '' : 's'}`)
+  const words = range({ minimum, maximum })
+  return words && `${words} ${noun}${(minimum ?? maximum) === 1 ? '' : 's'}`
 }
 
 function oneOf(options: readonly string[]): string {

@@ -79,7 +79,7 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
     if (httpPart === 'params') {
       return (data) => {
         convert(data as Texts)
-        return validate(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
+        return validate(data) || { error: hostProblems.create('not-found') }
       }
     }
     return (data) => {
@@ -109,14 +109,12 @@ const forms: Readonly<Record<string, { form: RegExp; value: (text: string) => un
 /** Converts the parameters that are not strings from text to values, in place. */
 function converter(schema: TSchema, route: string): (parameters: Texts) => void {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
-  for (const [name, { type }] of properties) {
+  const written = properties.flatMap(([name, { type }]) => {
     if (['array', 'object', 'null'].includes(type)) {
       throw new TypeError(
         `${route}: parameter "${name}" is of type ${type}, which a path or query cannot carry; use string, integer, number or boolean`,
       )
     }
-  }
-  const written = properties.flatMap(([name, { type }]) => {
     const rule = forms[type]
     return rule ? [{ name, ...rule }] : []
   })
@@ -146,13 +144,10 @@ export function parseQuery(text: string): Query {
     const rawName = equals === -1 ? pair : pair.slice(0, equals)
     const name = decode(rawName)
     const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
-    if (name === undefined || value === undefined) {
+    if (name === undefined || value === undefined)
       note(query, rawName, 'must be percent-encoded UTF-8 without NUL')
-    } else if (name in query) {
-      note(query, name, 'must be given once')
-    } else {
-      query[name] = value
-    }
+    else if (name in query) note(query, name, 'must be given once')
+    else query[name] = value
   }
   return query
 }

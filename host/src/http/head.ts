@@ -20,7 +20,7 @@ const SLASH = 47
  */
 export function checkHead(request: IncomingMessage): Problem | undefined {
   const { rawHeaders, url = '', httpVersion } = request
-  if (!isKnownVersion(httpVersion)) return unknownVersion()
+  if (!isKnownVersion(httpVersion)) return hostProblems.create('http-version-not-supported')
   let host: string | undefined
   let hasType = false
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -40,7 +40,10 @@ export function checkHead(request: IncomingMessage): Problem | undefined {
         break
       case 'transfer-encoding'.length:
         if (name.toLowerCase() !== 'transfer-encoding') break
-        if (value.toLowerCase() !== 'chunked') return unknownTransferEncoding()
+        if (value.toLowerCase() !== 'chunked') {
+          // The framing of the body is unknown, so nothing after the head can be read.
+          return hostProblems.create('unsupported-transfer-encoding')
+        }
         // RFC 9112, 6.1: the framing is faulty.
         if (httpVersion === '1.0') return invalid('HTTP/1.0 has no Transfer-Encoding.')
     }
@@ -56,18 +59,7 @@ export function checkHead(request: IncomingMessage): Problem | undefined {
   return undefined
 }
 
-/** 501: the framing of the body is unknown, so nothing after the head can be read. */
-export const unknownTransferEncoding = (): Problem =>
-  hostProblems.create(
-    'unsupported-transfer-encoding',
-    'The server supports only the Transfer-Encoding chunked; nothing was done. Send the body chunked or with a Content-Length.',
-  )
-
 export const isKnownVersion = (version: string) => version === '1.1' || version === '1.0'
-
-/** 505: the meaning of other versions is unknown. */
-export const unknownVersion = (): Problem =>
-  hostProblems.create('http-version-not-supported', 'The server supports HTTP/1.1 and HTTP/1.0.')
 
 const LAST_PORT = 65_535
 
@@ -215,7 +207,7 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(async (app, { basePath, un
         `No other module has this path, and the routes of ${unavailable.join(', ')} are unknown now.`,
       )
     }
-    if (allowed.length === 0) throw hostProblems.create('not-found', 'No resource has this path.')
+    if (allowed.length === 0) throw hostProblems.create('not-found')
     const allow = allowed.sort().join(', ')
     throw hostProblems.create('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } })
   }

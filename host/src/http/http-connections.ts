@@ -56,7 +56,6 @@ export class Connections {
     return this.#taken >= this.#options.maxConnections
   }
 
-  /** Registers a new connection. */
   take(socket: Socket): OverLimit | undefined {
     const { shares, proxies } = this.#options
     const { remoteAddress = '' } = socket

@@ -84,13 +84,12 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
 }
 
 function isEmpty(headers: FastifyRequest['raw']['headers']): boolean {
-  const { 'content-length': length, 'transfer-encoding': coding } = headers
-  return coding === undefined && (length === undefined || length === '0')
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return coding === undefined && length === '0'
 }
 
-function unsupported(what: string) {
-  return hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
-}
+const unsupported = (what: string) =>
+  hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
 
 /** Far deeper than any valid request; recursive code is safe below it. */
 const MAX_DEPTH = 100
@@ -164,9 +163,8 @@ function endOfString(text: string, start: number): number {
   return index + 1
 }
 
-function decodeString(literal: string): string {
-  return literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
-}
+const decodeString = (literal: string): string =>
+  literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
 
 function refuseUnstorable(text: string, levels: readonly Level[]): void {
   if (!text.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
@@ -182,9 +180,7 @@ function readKey(key: string, level: Level, keys: Set<string>, levels: readonly 
   keys.add(key)
 }
 
-function pointerOf(levels: readonly Level[]): string {
-  return pointerTo(levels.map(({ at }) => String(at)))
-}
+const pointerOf = (levels: readonly Level[]) => pointerTo(levels.map(({ at }) => String(at)))
 
 const invalid = (pointer: string, detail: string) =>
   invalidRequest('The body cannot be read; see errors.', [{ pointer, detail }])

@@ -88,11 +88,7 @@ export function createServer(options: ServerOptions): {
   server.once('close', () => stalled.stop())
 
   server.on('checkExpectation', (request, response) => {
-    const problem = hostProblems.create(
-      'expectation-failed',
-      'The server supports only the expectation 100-continue.',
-    )
-    respondProblem(problem, request, response)
+    respondProblem(hostProblems.create('expectation-failed'), request, response)
   })
 
   // Reads a body after the head is checked. Node also reads, and drops, what follows the response.
@@ -104,7 +100,7 @@ export function createServer(options: ServerOptions): {
   })
 
   const admitLast = (request: IncomingMessage, socket: Socket) => {
-    const response = new http.ServerResponse(request)
+    const response = new Response(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
     response.once('finish', () => lingeringClose(socket))

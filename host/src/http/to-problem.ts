@@ -24,9 +24,7 @@ export function toProblem(error: unknown): Problem {
   // Fastify's own errors, and a client that disconnected during its body.
   const isFastifys = typeof code === 'string' && (code.startsWith('FST_') || code === 'ECONNRESET')
   if (isFastifys && statusCode >= 400 && statusCode < 500) {
-    if (statusCode === 413) {
-      return hostProblems.create('payload-too-large', 'The body is larger than 384 KiB: send a smaller one.')
-    }
+    if (statusCode === 413) return hostProblems.create('payload-too-large')
     if (statusCode === 415) {
       return hostProblems.create('unsupported-media-type', 'Send the body as application/json in UTF-8.')
     }

@@ -3,10 +3,6 @@ import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
 import { StaticContent } from '../http/static-content.ts'
 
-export interface DocsPageOptions {
-  readonly application: { readonly name: string }
-}
-
 const config = { access: 'public' } as const
 const schema = { hide: true }
 
@@ -25,24 +21,26 @@ const assets = {
  * @fastify/swagger-ui take no access, compress nothing, and add a redirect and two copies of the
  * document. swagger-ui-dist, which has the files alone, brings a package with an install script.
  */
-export const docsPage = fp<DocsPageOptions>(async (app, { application }) => {
-  const { prefix } = app
-  const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
-  const made = {
-    '/docs': new StaticContent(Buffer.from(html(application.name, prefix)), 'text/html; charset=utf-8', {
-      'content-security-policy': csp,
-    }),
-    '/docs/static/start.js': new StaticContent(Buffer.from(start), javascript),
-  }
-  for (const [path, content] of Object.entries(made)) {
-    app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
-  }
-  for (const [name, type] of Object.entries(assets)) {
-    app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
-      (await read(name, type)).negotiate(request, reply),
-    )
-  }
-})
+export const docsPage = fp<{ readonly application: { readonly name: string } }>(
+  async (app, { application }) => {
+    const { prefix } = app
+    const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
+    const made = {
+      '/docs': new StaticContent(Buffer.from(html(application.name, prefix)), 'text/html; charset=utf-8', {
+        'content-security-policy': csp,
+      }),
+      '/docs/static/start.js': new StaticContent(Buffer.from(start), javascript),
+    }
+    for (const [path, content] of Object.entries(made)) {
+      app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
+    }
+    for (const [name, type] of Object.entries(assets)) {
+      app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
+        (await read(name, type)).negotiate(request, reply),
+      )
+    }
+  },
+)
 
 const files = new Map<string, Promise<StaticContent>>()
 
@@ -77,6 +75,4 @@ function html(title: string, prefix: string): string {
 `
 }
 
-function htmlText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-}
+const htmlText = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

@@ -9,8 +9,8 @@ import type {
 import fp from 'fastify-plugin'
 import type { Config } from '../config/config.ts'
 import { LogThrottle } from './log-throttle.ts'
+import type { Tracing } from './open-tracing.ts'
 import { counter, histogram, type MetricFamily, type Sample } from './prometheus-format.ts'
-import type { Tracing } from './tracing.ts'
 
 /**
  * Logs one line per finished request, without headers and body, with the requestId of every line of
@@ -180,26 +180,11 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 type RouteConfig = FastifyContextConfig & { readonly url?: string }
 
-/** Durations of one route and method, by status class. */
-class RouteDurations {
-  readonly #labels: Readonly<Record<string, string>>
-  readonly #classes: (Histogram | undefined)[] = []
-
-  constructor(labels: Readonly<Record<string, string>>) {
-    this.#labels = labels
-  }
-
-  observe(status: number, milliseconds: number): void {
-    const first = Math.trunc(status / 100)
-    this.#classes[first] ??= new Histogram(BOUNDS)
-    this.#classes[first].observe(milliseconds / 1000)
-  }
-
-  samples() {
-    return this.#classes.flatMap(
-      (histogram, first) => histogram?.samples({ ...this.#labels, status: `${first}xx` }) ?? [],
-    )
-  }
+/** Durations of one route and method. */
+interface RouteDurations {
+  readonly labels: Readonly<Record<string, string>>
+  /** By status class: the first digit. */
+  readonly classes: (Histogram | undefined)[]
 }
 
 /** By route pattern, so callers cannot create metrics. They stay after a module is removed. */
@@ -210,19 +195,23 @@ export class RequestDurations {
 
   /** @param config of the route; for requests without a route it has no `url` */
   observe(config: RouteConfig, method: string, status: number, milliseconds: number): void {
-    const durations = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
-    durations.observe(status, milliseconds)
+    const { classes } = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
+    const first = Math.trunc(status / 100)
+    classes[first] ??= new Histogram(BOUNDS)
+    classes[first].observe(milliseconds / 1000)
   }
 
   family(): MetricFamily {
-    const samples = [...this.#byName.values()].flatMap((durations) => durations.samples())
+    const samples = [...this.#byName.values()].flatMap(({ labels, classes }) =>
+      classes.flatMap((histogram, first) => histogram?.samples({ ...labels, status: `${first}xx` }) ?? []),
+    )
     return histogram('mortise_request_duration_seconds', 'Duration of requests by route', samples)
   }
 
   #remember(config: RouteConfig, method: string): RouteDurations {
     const { module = 'host', url: route = 'unknown' } = config
     const name = `${module} ${method} ${route}`
-    const durations = this.#byName.get(name) ?? new RouteDurations({ method, route, module })
+    const durations = this.#byName.get(name) ?? { labels: { method, route, module }, classes: [] }
     this.#byName.set(name, durations)
     const methods = this.#byConfig.get(config) ?? new Map()
     this.#byConfig.set(config, methods.set(method, durations))

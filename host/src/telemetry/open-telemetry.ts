@@ -19,17 +19,16 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
 import { settlesWithin } from './settles-within.ts'
-import type { Tracing } from './tracing.ts'
 
 /** Time limit for sending the remaining spans, in milliseconds. */
 const FLUSH_TIMEOUT = 2_000
 
 /**
- * Sends spans by OTLP/HTTP. The libraries read the standard OTEL_ variables for sampling, batches,
+ * Sends spans by OTLP/HTTP. Belongs to the process and outlives generations. The libraries read the standard OTEL_ variables for sampling, batches,
  * headers and resource themselves. Modules get it from `@opentelemetry/api`, so a process has only
  * one.
  */
-export class OpenTelemetry implements Tracing {
+export class OpenTelemetry {
   readonly #provider: BasicTracerProvider
   /** One for the whole process: it keeps no state of an instance. */
   readonly #instrumentation: FastifyOtelInstrumentation
@@ -57,6 +56,7 @@ export class OpenTelemetry implements Tracing {
     this.#instrumentation.setTracerProvider(this.#provider)
   }
 
+  /** Traces every request to `app`. Call it before anything that may send a response. */
   async trace(app: FastifyInstance): Promise<void> {
     app.addHook('onRoute', (route) => {
       // Probes call these routes every few seconds, only to check the host.
@@ -70,12 +70,14 @@ export class OpenTelemetry implements Tracing {
     await app.register(this.#instrumentation.plugin())
   }
 
+  /** For work within a request; undefined if its route is not traced. */
   traceparentOf(request: FastifyRequest): string | undefined {
     const { context } = request.opentelemetry()
     const span = context ? trace.getSpanContext(context) : undefined
     return span && `00-${span.traceId}-${span.spanId}-0${span.traceFlags & TraceFlags.SAMPLED}`
   }
 
+  /** The database, with a span for each statement during a traced request. */
   database(database: Database, engine: Engine): Database {
     const tracer = this.#provider.getTracer('@mortise/host', hostVersion)
     const attributes = { 'db.system.name': engine === 'postgres' ? 'postgresql' : engine }
@@ -105,6 +107,7 @@ export class OpenTelemetry implements Tracing {
     }
   }
 
+  /** Sends the remaining spans. */
   async close(): Promise<void> {
     await settlesWithin(
       FLUSH_TIMEOUT,
