@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Writes a module with POST /mail, which stores a job; the job sends its number to `receiver`. */
+/** Writes a module with POST /mail, which stores a job; the job sends its number and its process to `receiver`. */
 export async function writeMailModule(folder: string, receiver: string): Promise<string> {
   await mkdir(join(folder, 'dist'), { recursive: true })
   await writeFile(
@@ -23,7 +23,7 @@ export async function writeMailModule(folder: string, receiver: string): Promise
 
     export default defineModule('mail').plugin(async (app, { work }) => {
       const mail = work('mail', { timeout: 10_000 }, async ({ id, data, signal }) => {
-        const body = JSON.stringify({ id, number: data.number })
+        const body = JSON.stringify({ id, number: data.number, pid: process.pid })
         const response = await fetch('${receiver}', { method: 'POST', body, signal })
         if (!response.ok) throw new Error('refused')
       })

@@ -9,23 +9,22 @@ const WORK = 20
 
 interface Arrival {
   readonly number: number
-  /** The number of kills before. */
-  readonly kills: number
+  /** The process that does the job. */
+  readonly pid: number
 }
 
-/** What jobs send their numbers to. It notes jobs that come twice without a kill in between. */
+/** What jobs send their numbers to. It notes jobs that come twice although the first process lives. */
 export class Receiver {
   readonly failures: string[] = []
   readonly #arrivals = new Map<string, Arrival>()
   readonly #open = new Set<string>()
   readonly #server: Server
-  kills = 0
   duplicates = 0
 
   constructor() {
     this.#server = createServer(async (request, response) => {
-      const { id, number } = (await json(request)) as { id: string; number: number }
-      this.#note(id, number)
+      const { id, ...arrival } = (await json(request)) as Arrival & { id: string }
+      this.#note(id, arrival)
       this.#open.add(id)
       response.once('close', () => this.#open.delete(id))
       await pause(WORK)
@@ -44,18 +43,27 @@ export class Receiver {
     return new Set(Array.from(this.#arrivals.values(), ({ number }) => number))
   }
 
-  #note(id: string, number: number): void {
+  #note(id: string, arrival: Arrival): void {
+    const { number } = arrival
     if (this.#open.has(id)) this.failures.push(`the job of ${number} is done by two at once`)
     const before = this.#arrivals.get(id)
     if (before !== undefined) {
       this.duplicates += 1
-      if (before.kills === this.kills) this.failures.push(`the job of ${number} is done again without a kill`)
+      if (isAlive(before.pid)) this.failures.push(`the job of ${number} is done again without a kill`)
     }
-    this.#arrivals.set(id, { number, kills: this.kills })
+    this.#arrivals.set(id, arrival)
   }
 
   close(): void {
     this.#server.close()
     this.#server.closeAllConnections()
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }

@@ -50,7 +50,6 @@ export async function runJobs({ folder, seed, database }: JobsOptions): Promise<
     const clients = Promise.all(Array.from({ length: AT_ONCE }, client))
     for (let kill = 0; kill < KILLS; kill += 1) {
       await pause(random.between(100, 600))
-      receiver.kills += 1
       await hosts.any(random).killAndStart()
     }
     isOver = true
