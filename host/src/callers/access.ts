@@ -4,13 +4,11 @@ import fp from 'fastify-plugin'
 // Default-deny: a route that does not declare its access is not registered. Neither is one with an
 // empty string, an empty list or an unknown form.
 
-const scope = /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/
+const forms = /^(public|caller|admin|[a-z][a-z0-9-]*:[a-z][a-z0-9-]*)$/
 
 /** Whether `access` is a form that the host enforces. */
-export function isAccess(access: unknown): access is Access {
-  if (typeof access !== 'string') return false
-  return access === 'public' || access === 'caller' || access === 'admin' || scope.test(access)
-}
+export const isAccess = (access: unknown): access is Access =>
+  typeof access === 'string' && forms.test(access)
 
 /** Throws from the registration of a route without a valid `config.access`. */
 export const accessRules = fp(async (app) => {

@@ -161,8 +161,7 @@ export const securityHeaders = fp<{ readonly publicUrl?: string | undefined }>(a
   })
 })
 
-export interface UnknownRoutesOptions {
-  /** Prefix of every path; '' for none. */
+interface UnknownRoutesOptions {
   readonly basePath: string
   /** Installed modules with unknown routes: any unknown path below the base path may be theirs. */
   readonly unavailable?: readonly string[]

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
 import { http } from '../config/node-http.ts'
+import { lingeringClose } from './discard-body.ts'
 import { constantHeaders, isKnownVersion, requestId } from './head.ts'
-import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 
 /** As long as a head may be. */

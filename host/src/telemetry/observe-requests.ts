@@ -115,9 +115,8 @@ export const tracing = fp<{ readonly tracing?: Tracing | undefined }>(async (app
 })
 
 /** Whether a response has no set end, so that its duration means nothing. */
-export function isStream(reply: FastifyReply): boolean {
-  return reply.getHeader('content-type') === 'text/event-stream'
-}
+export const isStream = (reply: FastifyReply): boolean =>
+  reply.getHeader('content-type') === 'text/event-stream'
 
 const validTrace = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 
