@@ -174,5 +174,11 @@ function settle(request: FastifyRequest, caller: User | Guest, access: Access): 
 }
 
 /** Node keeps the first of several Authorization headers; a proxy may have used the last. */
-const hasTwoTokens = (rawHeaders: readonly string[]) =>
-  rawHeaders.filter((text, index) => index % 2 === 0 && /^authorization$/i.test(text)).length > 1
+function hasTwoTokens(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 'authorization'.length && name.toLowerCase() === 'authorization') count += 1
+  }
+  return count > 1
+}

@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import { RemoteIssuer } from './token-issuer.ts'
+import { optionalText, RemoteIssuer } from './token-issuer.ts'
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -28,9 +28,7 @@ export const configSchema = Type.Object(
       default: '',
       description: 'the prefix of every path, such as "/api"',
     }),
-    publicUrl: Type.Optional(
-      Type.String({ format: 'origin', description: 'the public origin: "https://shop.example"' }),
-    ),
+    publicUrl: optionalText('origin', 'the public origin: "https://shop.example"'),
     database: Type.String({
       minLength: 1,
       default: 'data/app.db',
@@ -88,11 +86,9 @@ export const configSchema = Type.Object(
       }),
     }),
     auth: group({
-      issuer: Type.Optional(
-        Type.String({
-          format: 'no-blanks',
-          description: "the `iss` of the application's own tokens; made by `app init`, unique",
-        }),
+      issuer: optionalText(
+        'no-blanks',
+        "the `iss` of the application's own tokens; made by `app init`, unique",
       ),
       issuers: Type.Array(RemoteIssuer, {
         default: [],
@@ -151,11 +147,9 @@ export const configSchema = Type.Object(
       }),
     }),
     telemetry: group({
-      endpoint: Type.Optional(
-        Type.String({
-          format: 'collector',
-          description: 'the OTLP/HTTP collector for traces, such as http://127.0.0.1:4318',
-        }),
+      endpoint: optionalText(
+        'collector',
+        'the OTLP/HTTP collector for traces, such as http://127.0.0.1:4318',
       ),
     }),
     events: group({

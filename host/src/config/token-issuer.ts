@@ -12,18 +12,16 @@ export interface OwnIssuer {
 export const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
-const Claim = (description: string) => Type.Optional(Type.String({ format: 'claim', description }))
+export const optionalText = (format: string, description: string) =>
+  Type.Optional(Type.String({ format, description }))
 
 /** Another issuer, which publishes its keys. */
 export const RemoteIssuer = Type.Object(
   {
     issuer: Type.String({ format: 'no-blanks', description: 'the exact `iss` of its tokens' }),
-    jwksUri: Type.Optional(
-      Type.String({
-        format: 'jwks-uri',
-        description:
-          'the URL of its keys: https (http on loopback); by default from its OpenID configuration',
-      }),
+    jwksUri: optionalText(
+      'jwks-uri',
+      'the URL of its keys: https (http on loopback); by default from its OpenID configuration',
     ),
     audience: Type.String({ minLength: 1, description: 'the `aud` of its tokens for this application' }),
     algorithms: Type.Array(Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: signingAlgorithms }), {
@@ -33,14 +31,12 @@ export const RemoteIssuer = Type.Object(
       description: 'its signing algorithms; no other is accepted',
       examples: [['ES256']],
     }),
-    typ: Type.Optional(
-      Type.String({ format: 'no-blanks', description: 'the only allowed `typ` of its tokens: "at+jwt"' }),
-    ),
+    typ: optionalText('no-blanks', 'the only allowed `typ` of its tokens: "at+jwt"'),
     claims: Type.Optional(
       Type.Object(
         {
-          subject: Claim('the claim with the subject, instead of `sub`'),
-          scope: Claim('the claim with the values that "scopes" maps'),
+          subject: optionalText('claim', 'the claim with the subject, instead of `sub`'),
+          scope: optionalText('claim', 'the claim with the values that "scopes" maps'),
         },
         { additionalProperties: false },
       ),

@@ -10,10 +10,7 @@ const MOST = 5_000
 export class CompiledSchemas<Compiled extends NonNullable<unknown>> {
   readonly #known = new LRUCache<string, Compiled>({ maxSize: MOST, sizeCalculation: () => 1 })
 
-  /**
-   * @param shared the schemas that others may refer to, by `$id`
-   * @returns a function that compiles a schema, or returns its cached result
-   */
+  /** @param shared the schemas that others may refer to, by `$id` */
   of(shared: object | undefined): (schema: object, compile: () => Compiled) => Compiled {
     const scope = JSON.stringify(shared ?? {})
     return (schema, compile) => {
