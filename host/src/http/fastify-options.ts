@@ -16,7 +16,7 @@ export function fastifyOptions({
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
-    rewriteUrl: ({ url = '' }) => requestTarget(url),
+    rewriteUrl: requestTarget,
     routerOptions: {
       // An id of any length reaches its route and gets that route's 404.
       maxParamLength: Number.MAX_SAFE_INTEGER,

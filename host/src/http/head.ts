@@ -86,8 +86,8 @@ const invalid = (detail: string): Problem => hostProblems.create('invalid-reques
  * - the absolute form (`http://host/path`) becomes its path; anything else, such as `*`, becomes a
  * path that no route has.
  */
-export function requestTarget(target: string): string {
-  const path = target.charCodeAt(0) === SLASH ? target : toOriginForm(target)
+export function requestTarget({ url = '' }: Pick<IncomingMessage, 'url'>): string {
+  const path = url.charCodeAt(0) === SLASH ? url : toOriginForm(url)
   return path.includes('%') ? escapeUndecodable(path) : path
 }
 
