@@ -46,17 +46,23 @@ export const requestLog = fp<Pick<Config['log'], 'requests' | 'slowMs'>>(
   },
 )
 
+type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
+
 /** `request.log`, whose logger is made for the first line: most requests write none. */
 class LazyLogger {
-  readonly #make: () => FastifyBaseLogger
+  readonly #parent: FastifyBaseLogger
+  readonly #bindings: Record<string, unknown>
+  readonly #options: ChildOptions
   #made: FastifyBaseLogger | undefined
 
-  constructor(make: () => FastifyBaseLogger) {
-    this.#make = make
+  constructor(parent: FastifyBaseLogger, bindings: Record<string, unknown>, options: ChildOptions) {
+    this.#parent = parent
+    this.#bindings = bindings
+    this.#options = options
   }
 
   get made(): FastifyBaseLogger {
-    this.#made ??= this.#make()
+    this.#made ??= this.#parent.child(this.#bindings, this.#options)
     return this.#made
   }
 
@@ -88,7 +94,7 @@ export const lazyLogger: NonNullable<FastifyServerOptions['childLoggerFactory']>
   parent,
   bindings,
   options,
-) => new LazyLogger(() => parent.child(bindings, options)) as never
+) => new LazyLogger(parent, bindings, options) as never
 
 declare module 'fastify' {
   interface FastifyRequest {
