@@ -47,11 +47,10 @@ import { storeDirectory } from './modules/lock-file.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/observe-requests.ts'
-import { openTracing } from './telemetry/open-tracing.ts'
+import { openTracing, type Tracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import type { MetricFamily } from './telemetry/prometheus-format.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
-import type { Tracing } from './telemetry/tracing.ts'
 
 /** How long requests in progress may take after a stop, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000

@@ -1,8 +1,7 @@
 // What commands need of an application. It loads no Fastify: what serves is in serving.ts.
 
 export * from '@mortise/storage'
-export { mintApplicationToken } from './callers/mint-application-token.ts'
-export { mintToken } from './callers/mint-token.ts'
+export { mintApplicationToken, mintToken } from './callers/mint-token.ts'
 export { nearest } from './config/closest-names.ts'
 export {
   assertHostSettings,

@@ -70,7 +70,7 @@ export const callers = fp<CallersOptions>(
       })
     })
   },
-  { name: 'callers', fastify: '5.x', dependencies: ['access-rules'] },
+  { name: 'callers', fastify: '5.x' },
 )
 
 /** The guest of the request; undefined for a user and on a public route. */
@@ -121,8 +121,7 @@ function identify(
 ): User | Guest | Promise<User | Guest> {
   const { authorization, 'guest-token': header } = request.headers
   if (authorization !== undefined) {
-    if (hasTwo(request.raw.rawHeaders, 'authorization'))
-      throw invalidToken('the request has two Authorization headers')
+    if (hasTwoTokens(request.raw.rawHeaders)) throw invalidToken('the request has two Authorization headers')
     return tokens.verify(bearerToken(authorization))
   }
   if (access !== 'caller') throw signInNeeded(access)
@@ -175,11 +174,11 @@ function settle(request: FastifyRequest, caller: User | Guest, access: Access): 
 }
 
 /** Node keeps the first of several Authorization headers; a proxy may have used the last. */
-function hasTwo(rawHeaders: readonly string[], name: string): boolean {
+function hasTwoTokens(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const header = rawHeaders[index] as string
-    if (header.length === name.length && header.toLowerCase() === name) count += 1
+    const name = rawHeaders[index] as string
+    if (name.length === 'authorization'.length && name.toLowerCase() === 'authorization') count += 1
   }
   return count > 1
 }

@@ -68,7 +68,9 @@ export class IssuerKeys {
     const known = await find()
     if (known) return known
 
-    const named = this.#namedAt(JSON.stringify([header.alg, header.kid]), looks)
+    const name = JSON.stringify([header.alg, header.kid])
+    const named = this.#absent.get(name) ?? looks
+    this.#absent.set(name, named)
     const isLatest = this.#keysOf === this.#looks && performance.now() < this.#nextLook
     if (this.#keysOf <= named || !isLatest) {
       await this.#look()
@@ -77,12 +79,6 @@ export class IssuerKeys {
       if (this.#keysOf <= named) throw this.#unavailable()
     }
     throw new errors.JWKSNoMatchingKey()
-  }
-
-  #namedAt(name: string, looks: number): number {
-    const named = this.#absent.get(name)
-    if (named === undefined) this.#absent.set(name, looks)
-    return named ?? looks
   }
 
   /** @throws {Problem} 503 if it fails or is not due */

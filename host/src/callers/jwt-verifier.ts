@@ -8,7 +8,6 @@ import type { TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
 import { type KeySource, keySource } from './published-keys.ts'
-import { assertTokenType } from './token-type.ts'
 import { userOf } from './token-user.ts'
 import type { User } from './user.ts'
 
@@ -18,22 +17,22 @@ const CLOCK_TOLERANCE = 30
 /** Shortest time between two lines about an unusable key, which any client can name. */
 const SILENCE = 60_000
 
-/** Verifies the tokens of one issuer with its own keys and the algorithms that fit them. */
-export interface IssuerVerifier {
-  /** How long a verdict is valid at most, in milliseconds. */
-  readonly maxAge: number
-  /** Rejects with jose's errors, or with a Problem: 503 if the keys are unavailable. */
-  verify(token: string): Promise<VerifiedToken>
-}
+/**
+ * Verifies a token of one issuer with its own keys and the algorithms that fit them. Rejects with
+ * jose's errors, or with a Problem: 503 if the keys are unavailable.
+ */
+export type VerifyToken = (token: string) => Promise<Verdict>
 
-export interface VerifiedToken {
+export interface Verdict {
   readonly user: User
   /** The token's expiry plus the tolerance, in epoch milliseconds. */
   readonly expires: number
+  /** The time of the next check, on the clock of `performance`, which never jumps. */
+  readonly until: number
 }
 
 /** @throws {TypeError} for a secret that is too short */
-export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): VerifyToken {
   if ('secret' in config) {
     const { issuer, secret } = config
     if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
@@ -45,9 +44,9 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Is
   const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
   const source = keySource(config)
   const { find } = new IssuerKeys(source, log)
-  const { maxAge, verify } = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
+  const verify = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
   const blame = blameKeys(source, log)
-  return { maxAge, verify: (token) => verify(token).catch(blame) }
+  return (token) => verify(token).catch(blame)
 }
 
 type VerifierConfig = Parameters<typeof userOf>[1] & { readonly typ?: string }
@@ -57,7 +56,7 @@ function verifier(
   maxAge: number,
   find: JWTVerifyGetKey,
   rules: { readonly algorithms: string[]; readonly audience?: string },
-): IssuerVerifier {
+): VerifyToken {
   const options = {
     ...rules,
     issuer: config.issuer,
@@ -66,20 +65,27 @@ function verifier(
   }
   // Runs before the key look-up, after jose has checked the algorithm.
   const key: JWTVerifyGetKey = (header, token) => {
-    assertTokenType(header.typ, config.typ)
+    const type = mediaType(header.typ)
+    // Others are a logout token, a DPoP proof (RFC 8725 §3.11).
+    if (config.typ === undefined ? !usualTypes.has(type) : type !== mediaType(config.typ))
+      throw invalidToken('its typ is not an access token type of its issuer')
     return find(header, token)
   }
-  return {
-    maxAge,
-    async verify(token) {
-      const { payload } = await jwtVerify(token, key, options)
-      // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
-      if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
-      const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
-      return { user: userOf(payload, config), expires }
-    },
+  return async (token) => {
+    const { payload } = await jwtVerify(token, key, options)
+    // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
+    if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
+    const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
+    return { user: userOf(payload, config), expires, until: performance.now() + maxAge }
   }
 }
+
+/** Many issuers send `JWT` or none, as it is optional; RFC 9068 has `at+jwt`. */
+const usualTypes: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
+
+/** RFC 7515 §4.1.9: case does not matter, and `application/` is optional. */
+const mediaType = (typ: unknown) =>
+  typeof typ === 'string' ? typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '') : typ
 
 /** jose throws its own errors for a wrong token, and others for an unusable key. */
 function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {

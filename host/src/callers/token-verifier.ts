@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose/jwt/decode'
 import { LRUCache } from 'lru-cache'
 import { assertIssuers, type TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
-import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './jwt-verifier.ts'
+import { issuerVerifier, type Verdict, type VerifyToken } from './jwt-verifier.ts'
 import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096
@@ -18,22 +18,20 @@ export interface TokenVerifier {
   verify(token: string): User | Promise<User>
 }
 
-interface Verdict extends VerifiedToken {
-  /** The time of the next check, on the clock of `performance`, which never jumps. */
-  readonly until: number
-}
-
-export interface TokenVerifierOptions {
-  /** Each has keys of its own, and checks only the tokens that name it. */
-  readonly issuers: readonly TokenIssuer[]
-  /** Logs issuers with unavailable keys. */
-  readonly log?: FastifyBaseLogger
-}
-
-/** @throws {TypeError} for an unsafe configuration */
-export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): TokenVerifier {
+/**
+ * Each issuer has keys of its own, and checks only the tokens that name it.
+ * @param log logs issuers with unavailable keys
+ * @throws {TypeError} for an unsafe configuration
+ */
+export function createTokenVerifier({
+  issuers,
+  log,
+}: {
+  issuers: readonly TokenIssuer[]
+  log?: FastifyBaseLogger
+}): TokenVerifier {
   assertIssuers(issuers)
-  const verifiers = new Map<unknown, IssuerVerifier>(
+  const verifiers = new Map<unknown, VerifyToken>(
     issuers.map((config) => [config.issuer, issuerVerifier(config, log)]),
   )
 
@@ -46,11 +44,11 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
 
   async function check(token: string): Promise<User> {
     try {
-      const verifier = verifiers.get(decodeJwt(token).iss)
-      if (!verifier) throw invalidToken('its issuer is unknown')
-      const verified = await verifier.verify(token)
-      verdicts.set(token, { ...verified, until: performance.now() + verifier.maxAge })
-      return verified.user
+      const verify = verifiers.get(decodeJwt(token).iss)
+      if (!verify) throw invalidToken('its issuer is unknown')
+      const verdict = await verify(token)
+      verdicts.set(token, verdict)
+      return verdict.user
     } catch (error) {
       throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
     }

@@ -62,7 +62,6 @@ export async function readConfig(directory: string, environment: Environment = p
   }
 }
 
-/** The argument of `openStorage`. */
 export function databaseAddress({
   database,
   databaseFile,
@@ -125,7 +124,6 @@ export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): Ow
   return auth.issuer !== undefined && secret !== undefined ? { issuer: auth.issuer, secret } : undefined
 }
 
-/** All accepted token issuers. */
 export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
   const own = ownIssuer(config)
   return own ? [own, ...config.auth.issuers] : config.auth.issuers

@@ -23,33 +23,31 @@ export function describeSchema(schema: Described): string {
       const example = Array.isArray(schema.examples) ? `, such as ${JSON.stringify(schema.examples[0])}` : ''
       return `an array${count(schema, 'Items', 'item')}${example}`
     }
-    case 'object':
-      return 'an object'
-    case 'boolean':
-      return 'true or false'
-    case 'null':
-      return 'null'
     default:
-      return 'as in the documentation'
+      return others[schema.type as string] ?? 'as in the documentation'
   }
 }
 
-function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described, unit = ''): string {
-  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}${unit}`
-  const least = minimum !== undefined ? ` of at least ${minimum}` : over(' above', exclusiveMinimum)
-  const most = maximum !== undefined ? ` of at most ${maximum}` : over(' below', exclusiveMaximum)
-  return [least, most].filter(Boolean).join(' and') + (least || most ? unit : '')
+const others: Readonly<Record<string, string>> = {
+  object: 'an object',
+  boolean: 'true or false',
+  null: 'null',
 }
 
-function over(word: string, limit: unknown): string {
-  return limit === undefined ? '' : `${word} ${limit}`
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`
+  const least = minimum !== undefined ? ` of at least ${minimum}` : over(' above', exclusiveMinimum)
+  const most = maximum !== undefined ? ` of at most ${maximum}` : over(' below', exclusiveMaximum)
+  return [least, most].filter(Boolean).join(' and')
 }
+
+const over = (word: string, limit: unknown) => (limit === undefined ? '' : `${word} ${limit}`)
 
 function count(schema: Described, of: 'Length' | 'Items', noun: string): string {
   const [minimum, maximum] = [schema[`min${of}`], schema[`max${of}`]]
-  if (minimum === undefined && maximum === undefined) return ''
   if (minimum !== undefined && maximum !== undefined) return ` of ${minimum} to ${maximum} ${noun}s`
-  return range({ minimum, maximum }, ` ${noun}${(minimum ?? maximum) === 1 ? '' : 's'}`)
+  const words = range({ minimum, maximum })
+  return words && `${words} ${noun}${(minimum ?? maximum) === 1 ? '' : 's'}`
 }
 
 function oneOf(options: readonly string[]): string {

@@ -1,9 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
-import { makeFolder, type Storage, syncPath, writeDurably } from '@mortise/storage'
+import {
+  makeFolder,
+  parseJson,
+  readOptionalText,
+  type Storage,
+  syncPath,
+  writeDurably,
+} from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
 import { type DatabaseId, recordedId } from './database-id.ts'
@@ -46,17 +52,15 @@ export const identityFile = (directory: string) => join(directory, '.app', 'iden
 /** @throws {ConfigError} if the file is broken */
 export async function readIdentity(directory: string): Promise<Identity | undefined> {
   const file = identityFile(directory)
-  let value: unknown
-  try {
-    value = JSON.parse(await readFile(file, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    if (!(error instanceof SyntaxError)) throw error
-  }
+  const text = await readOptionalText(file)
+  if (text === undefined) return undefined
+  const broken = () =>
+    new ConfigError(
+      `${file} is broken: restore it, or remove it to let the next start adopt the present database`,
+    )
+  const value = parseJson(text, broken)
   if (compileSchema(Identity)(value)) return value as Identity
-  throw new ConfigError(
-    `${file} is broken: restore it, or remove it to let the next start adopt the present database`,
-  )
+  throw broken()
 }
 
 export async function writeIdentity(directory: string, identity: Identity): Promise<void> {
@@ -73,33 +77,28 @@ export async function removeDatabaseIdentity(directory: string, isEmpty = false)
 
 /** @throws {IdentityError} unless `found` is the id of the application's own database */
 export function assertOwnDatabase(config: Config, identity: Identity | undefined, found: DatabaseId): void {
-  const { directory } = config
   const name = nameOfDatabase(config)
   const own = identity?.database
+  const wrong = (code: IdentityError['code'], message: string) =>
+    new IdentityError(code, config.directory, message)
   if (found === undefined) {
     if (own === null) return
     if (own && own.name !== locationOf(config)) {
-      throw new IdentityError(
+      throw wrong(
         'other-database',
-        directory,
         `There is no database in ${name}. The data of this application are in ${own.name} (.app/identity.json)`,
       )
     }
     const whose = own ? 'It held the data of this application' : 'This folder never had a database'
-    throw new IdentityError(
-      'database-lost',
-      directory,
-      `There is no database in ${name}. ${whose} (.app/identity.json)`,
-    )
+    throw wrong('database-lost', `There is no database in ${name}. ${whose} (.app/identity.json)`)
   }
   if (!own || found === own.id) return
   const was =
     own.name === locationOf(config)
       ? 'another database was there at the last start'
       : `its own is ${own.name}`
-  throw new IdentityError(
+  throw wrong(
     'other-database',
-    directory,
     `${name} is not the database of this application: ${was}. It has ${found === null ? 'no id' : `the id ${found}`}, expected: ${own.id}`,
   )
 }

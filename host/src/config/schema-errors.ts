@@ -42,6 +42,9 @@ function pathOf({ instancePath, keyword, params }: ErrorObject): string[] {
   return names
 }
 
+/** Keywords whose violation the description of the schema explains. */
+const described = /^(enum|anyOf|oneOf|(min|max)(imum|Length|Items)|exclusiveM(in|ax)imum)$/
+
 function reasonOf(
   { keyword, params, parentSchema = {}, message }: ErrorObject,
   { noun = 'field', formats = {}, hidesPatterns = false }: Wording,
@@ -62,20 +65,10 @@ function reasonOf(
     case 'format':
     case 'type':
       return { reason: formats[parentSchema.format]?.reason ?? `must be ${describeSchema(parentSchema)}` }
-    case 'enum':
-    case 'anyOf':
-    case 'oneOf':
-    case 'minimum':
-    case 'maximum':
-    case 'exclusiveMinimum':
-    case 'exclusiveMaximum':
-    case 'minLength':
-    case 'maxLength':
-    case 'minItems':
-    case 'maxItems':
-      return { reason: `must be ${describeSchema(parentSchema)}` }
     default:
-      return { reason: message ?? 'is wrong' }
+      return {
+        reason: described.test(keyword) ? `must be ${describeSchema(parentSchema)}` : (message ?? 'is wrong'),
+      }
   }
 }
 

@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { Ajv, type ValidateFunction } from 'ajv'
-import { builtValidator } from './built-validators.ts'
+import { Validators } from './built-validators.ts'
 import { checkedSchemas } from './check-schema.ts'
 import { nearest } from './closest-names.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
@@ -71,7 +70,7 @@ export function checkSettings(
   schema: TSchema,
   { path = [], variables = [], file }: SettingsOrigin = {},
 ): void {
-  const validate = validatorOf(schema)
+  const validate = validators.of(schema)
   if (validate(target)) return
   const ofVariables = new Set<string>()
   const ofFile = new Set<string>()
@@ -98,17 +97,7 @@ export const settingsOptions = {
   formats: formatTests,
 } as const
 
-/** One command reads the configuration several times. */
-const validators = new WeakMap<TSchema, ValidateFunction>()
-
-function validatorOf(schema: TSchema): ValidateFunction {
-  let validate = validators.get(schema)
-  if (validate === undefined) {
-    validate = builtValidator(settingsOptions, schema) ?? new Ajv(settingsOptions).compile(schema)
-    validators.set(schema, validate)
-  }
-  return validate
-}
+const validators = new Validators(settingsOptions)
 
 /** The reason, with the closest known names for an unknown one. */
 function reasonOf({ path, reason, known }: SchemaError): string {

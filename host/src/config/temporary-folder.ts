@@ -22,24 +22,18 @@ export async function inTemporaryFolder<Result>(
     folder = await realpath(await mkdtemp(join(tmpdir(), 'mortise-')))
   } catch (error) {
     if (application === undefined) throw Object.assign(error as Error, { path: tmpdir() })
-    return await inOwnFolder(application, work)
+    const own = join(await realpath(application), '.app')
+    return await inLockedFolder(own, temporaryPrefix, async (folder) => {
+      const inside = join(folder, 'empty')
+      await mkdir(inside, { mode: 0o700 })
+      return await work(inside)
+    })
   }
   try {
     return await work(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-async function inOwnFolder<Result>(
-  application: string,
-  work: (folder: string) => Promise<Result>,
-): Promise<Result> {
-  return await inLockedFolder(join(await realpath(application), '.app'), temporaryPrefix, async (folder) => {
-    const inside = join(folder, 'empty')
-    await mkdir(inside, { mode: 0o700 })
-    return await work(inside)
-  })
 }
 
 /** Runs `work` in a new folder with a `lock`, for this user alone, and removes it afterwards. */

@@ -1,3 +1,5 @@
+import { type Static, Type } from '@sinclair/typebox'
+
 /** The application itself, which signs with its own secret (HS256). */
 export interface OwnIssuer {
   /** The exact `iss` of its tokens, as for every issuer. */
@@ -6,27 +8,55 @@ export interface OwnIssuer {
   readonly secret: Uint8Array
 }
 
-/** Another issuer, which publishes its keys. */
-export interface RemoteIssuer {
-  readonly issuer: string
-  /** The URL of its keys; without it, its OpenID configuration names it. */
-  readonly jwksUri?: string
-  /** The `aud` of its tokens for this application. */
-  readonly audience: string
-  readonly algorithms: readonly SigningAlgorithm[]
-  /** The required `typ` of its tokens. */
-  readonly typ?: string
-  /** Subject and scope: the name of a claim, or a JSON Pointer (RFC 6901) into the claims. */
-  readonly claims?: { readonly subject?: string; readonly scope?: string }
-  /** The scopes for each value of the issuer; other values stand for none. */
-  readonly scopes?: Readonly<Record<string, readonly string[]>>
-}
-
-export type TokenIssuer = OwnIssuer | RemoteIssuer
-
 /** Asymmetric only: the published key would otherwise be the secret. */
 export const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+export const optionalText = (format: string, description: string) =>
+  Type.Optional(Type.String({ format, description }))
+
+/** Another issuer, which publishes its keys. */
+export const RemoteIssuer = Type.Object(
+  {
+    issuer: Type.String({ format: 'no-blanks', description: 'the exact `iss` of its tokens' }),
+    jwksUri: optionalText(
+      'jwks-uri',
+      'the URL of its keys: https (http on loopback); by default from its OpenID configuration',
+    ),
+    audience: Type.String({ minLength: 1, description: 'the `aud` of its tokens for this application' }),
+    algorithms: Type.Array(Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: signingAlgorithms }), {
+      minItems: 1,
+      uniqueItems: true,
+      default: ['RS256'],
+      description: 'its signing algorithms; no other is accepted',
+      examples: [['ES256']],
+    }),
+    typ: optionalText('no-blanks', 'the only allowed `typ` of its tokens: "at+jwt"'),
+    claims: Type.Optional(
+      Type.Object(
+        {
+          subject: optionalText('claim', 'the claim with the subject, instead of `sub`'),
+          scope: optionalText('claim', 'the claim with the values that "scopes" maps'),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    scopes: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Array(Type.String({ format: 'scope' }), { examples: [['purchase:read']] }),
+        {
+          description: 'maps each value of the issuer to scopes; other values give none',
+          examples: [{ 'shop-staff': ['purchase:read'] }],
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RemoteIssuer = Static<typeof RemoteIssuer>
+
+export type TokenIssuer = OwnIssuer | RemoteIssuer
 
 // With a subject of 255 characters, a user's id then stays within the 1,024 that the SDK promises.
 const ISSUER_LENGTH = 500
@@ -45,18 +75,14 @@ export function assertIssuers(issuers: readonly (TokenIssuer | Pick<OwnIssuer, '
   const names = new Set<string>()
   for (const config of issuers) {
     const { issuer } = config
-    assertName(issuer)
+    if (issuer === '' || encodeURIComponent(issuer).length > ISSUER_LENGTH)
+      throw new TypeError(
+        `must have names of 1 to ${ISSUER_LENGTH} URL-encoded characters, and "${issuer}" has not`,
+      )
     if (names.has(issuer)) throw new TypeError(`must have each issuer once: "${issuer}" is configured twice`)
     names.add(issuer)
     if ('audience' in config) assertRemote(config)
   }
-}
-
-function assertName(issuer: string): void {
-  if (issuer !== '' && encodeURIComponent(issuer).length <= ISSUER_LENGTH) return
-  throw new TypeError(
-    `must have names of 1 to ${ISSUER_LENGTH} URL-encoded characters, and "${issuer}" has not`,
-  )
 }
 
 function assertRemote({ issuer, jwksUri, audience, algorithms, claims, scopes }: RemoteIssuer): void {

@@ -33,7 +33,6 @@ import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
 import { transaction } from '../requests/transaction.ts'
-import { claimRoute } from '../routes/claim-route.ts'
 import { docsPage } from '../routes/docs-page.ts'
 import { guestRoutes } from '../routes/guest-routes.ts'
 import { health } from '../routes/health.ts'
@@ -41,7 +40,7 @@ import { type MetricsOptions, metrics } from '../routes/metrics.ts'
 import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
 import { RequestDurations, requestLog, tracing } from '../telemetry/observe-requests.ts'
-import type { Tracing } from '../telemetry/tracing.ts'
+import type { Tracing } from '../telemetry/open-tracing.ts'
 import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './generation-switch.ts'
 
 declare module 'fastify' {
@@ -163,8 +162,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
         await api.register(health, { notReady, silentWorkers })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
-        await api.register(guestRoutes, { database, guests, cookie })
-        await api.register(claimRoute, { database, guests, cookie, claims })
+        await api.register(guestRoutes, { database, guests, cookie, claims })
         await api.register(idempotencyRoutes, { database })
         await registerModules(api, parts, {
           database,

@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats'
 import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
-import { hostProblems } from './problems.ts'
+import { hostProblems, invalidRequest } from './problems.ts'
 
 /** Fastify's argument to a validator compiler: one part of a request of one route. */
 export interface RoutePart {
@@ -89,7 +89,7 @@ export function buildValidator(
     if (httpPart === 'params') {
       return (data) => {
         convert(data as Texts)
-        return validator()(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
+        return validator()(data) || { error: hostProblems.create('not-found') }
       }
     }
     return (data) => {
@@ -113,12 +113,9 @@ export function atFirstCall<Argument, Result>(
   }
 }
 
-function invalid(httpPart: string, errors: readonly unknown[]) {
+function invalid(httpPart: string, errors: readonly InvalidPart[]) {
   const part = { body: 'body', querystring: 'query', headers: 'head' }[httpPart]
-  const error = hostProblems.create('invalid-request', `The ${part} of the request is invalid; see errors.`, {
-    members: { errors },
-  })
-  return { error }
+  return { error: invalidRequest(`The ${part} of the request is invalid; see errors.`, errors) }
 }
 
 type Texts = Record<string, unknown>
@@ -133,14 +130,12 @@ const forms: Readonly<Record<string, { form: RegExp; value: (text: string) => un
 /** Converts the parameters that are not strings from text to values, in place. */
 function converter(schema: TSchema, route: string): (parameters: Texts) => void {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
-  for (const [name, { type }] of properties) {
+  const written = properties.flatMap(([name, { type }]) => {
     if (['array', 'object', 'null'].includes(type)) {
       throw new TypeError(
         `${route}: parameter "${name}" is of type ${type}, which a path or query cannot carry; use string, integer, number or boolean`,
       )
     }
-  }
-  const written = properties.flatMap(([name, { type }]) => {
     const rule = forms[type]
     return rule ? [{ name, ...rule }] : []
   })
@@ -170,13 +165,10 @@ export function parseQuery(text: string): Query {
     const rawName = equals === -1 ? pair : pair.slice(0, equals)
     const name = decode(rawName)
     const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
-    if (name === undefined || value === undefined) {
+    if (name === undefined || value === undefined)
       note(query, rawName, 'must be percent-encoded UTF-8 without NUL')
-    } else if (name in query) {
-      note(query, name, 'must be given once')
-    } else {
-      query[name] = value
-    }
+    else if (name in query) note(query, name, 'must be given once')
+    else query[name] = value
   }
   return query
 }

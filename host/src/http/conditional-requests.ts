@@ -92,8 +92,7 @@ export function assertTagged(
   etag: unknown = reply.getHeader('etag'),
 ): void {
   const wanted = headers['if-match']
-  if (wanted === undefined || wanted.trim() === '*') return
-  if (typeof etag === 'string' && hasStrongTag(wanted, etag)) return
+  if (wanted === undefined || lists(wanted, ({ weak, opaque }) => !weak && etag === `"${opaque}"`)) return
   // These headers describe the resource, which the response does not show.
   reply.removeHeader('etag').removeHeader('link')
   throw preconditionFailed(
@@ -138,30 +137,25 @@ export function entityTag(body: { id: unknown; version?: unknown }, text: string
 }
 
 /** Whether `If-None-Match` has the tag, by weak comparison (RFC 9110, 13.1.2). */
-export function hasTag(header: string, tag: string): boolean {
-  return header.trim() === '*' || tagsIn(header).some(({ opaque }) => opaque === tag.slice(1, -1))
-}
-
-/** Whether `If-Match` has the tag, by strong comparison (RFC 9110, 13.1.1). */
-function hasStrongTag(header: string, tag: string): boolean {
-  return tagsIn(header).some(({ weak, opaque }) => !weak && tag === `"${opaque}"`)
-}
+export const hasTag = (header: string, tag: string) =>
+  lists(header, ({ opaque }) => opaque === tag.slice(1, -1))
 
 /** Whether `If-Match` has a strong tag of this version of the resource (RFC 9110, 13.1.1). */
 function hasVersion(header: string, resource: Versioned): boolean {
-  if (header.trim() === '*') return true
   const prefix = prefixOf(resource)
-  return tagsIn(header).some(({ weak, opaque }) => !weak && opaque.startsWith(prefix))
+  return lists(header, ({ weak, opaque }) => !weak && opaque.startsWith(prefix))
 }
 
 /** An encoded id contains no colon. */
 const prefixOf = ({ id, version }: Versioned) => `${encodeURIComponent(id ?? '')}:${version}:`
 
-const tagsIn = (header: string) =>
-  Array.from(header.matchAll(/(W\/)?"([^"]*)"/g), ([, weak, opaque = '']) => ({
-    weak: weak !== undefined,
-    opaque,
-  }))
+/** Whether a header is `*` or has a tag that fits. */
+function lists(header: string, fits: (tag: { weak: boolean; opaque: string }) => boolean): boolean {
+  if (header.trim() === '*') return true
+  return [...header.matchAll(/(W\/)?"([^"]*)"/g)].some(([, weak, opaque = '']) =>
+    fits({ weak: weak !== undefined, opaque }),
+  )
+}
 
 /**
  * Uses the route's serializer for the status, found the way Fastify finds it; plain JSON without

@@ -7,12 +7,6 @@ import type { FastifyBaseLogger } from 'fastify'
  */
 const KEPT = 114
 
-export interface OpenFiles {
-  /** The most descriptors that this process may open. */
-  readonly limit: number
-  readonly open: number
-}
-
 /**
  * The connections that the process can take at a time: `configured`, or fewer if it may open only
  * few files, which it logs; at least 1.
@@ -31,10 +25,8 @@ export function connectionLimit(
   return most
 }
 
-/** The operating system's limit (`ulimit -n`) and the current use. */
-function openFiles(): OpenFiles {
-  return { limit: softLimit(), open: countOpen() }
-}
+/** The operating system's limit of descriptors (`ulimit -n`), and those in use. */
+const openFiles = () => ({ limit: softLimit(), open: countOpen() })
 
 function softLimit(): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }

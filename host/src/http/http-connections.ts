@@ -37,11 +37,9 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
-    const leftToOthers = Math.floor(spareConnections(options.maxConnections) / 2)
-    this.#beyondShare = new OverLimitConnections(
-      spareConnections(options.maxConnections) - leftToOthers,
-      (socket) => this.refusal(socket),
-    )
+    // The other half is left to connections beyond all.
+    const most = Math.ceil(spareConnections(options.maxConnections) / 2)
+    this.#beyondShare = new OverLimitConnections(most, (socket) => this.refusal(socket))
   }
 
   /** The limit for open connections, including those for health. */
@@ -58,7 +56,6 @@ export class Connections {
     return this.#taken >= this.#options.maxConnections
   }
 
-  /** Registers a new connection. */
   take(socket: Socket): OverLimit | undefined {
     const { shares, proxies } = this.#options
     const { remoteAddress = '' } = socket
@@ -74,15 +71,15 @@ export class Connections {
     })
     if (excess === undefined) return undefined
     this.excess.set(socket, excess)
-    const spare = excess === 'all' ? this.#beyondAll : this.#beyondShare
-    spare.add(socket)
+    const beyond = excess === 'all' ? this.#beyondAll : this.#beyondShare
+    beyond.add(socket)
     return excess
   }
 
   /** Called for a request on a connection, possibly one beyond a limit. */
   ask(socket: Socket): void {
-    this.#beyondShare.ask(socket)
-    this.#beyondAll.ask(socket)
+    this.#beyondShare.forget(socket)
+    this.#beyondAll.forget(socket)
   }
 
   /**
@@ -134,24 +131,20 @@ class OverLimitConnections {
     this.#open.add(socket)
     this.#silent.set(socket, setTimeout(() => this.#refuse(socket), SPARE_TIME).unref())
     socket.once('close', () => {
-      this.#forget(socket)
+      this.forget(socket)
       this.#open.delete(socket)
     })
   }
 
-  /** Called for a request on any connection. */
-  ask(socket: Socket): void {
-    this.#forget(socket)
-  }
-
   #refuse(socket: Socket): void {
-    this.#forget(socket)
+    this.forget(socket)
     this.#open.delete(socket)
     socket.write(problemBytes(this.#refusal(socket)))
     socket.destroySoon()
   }
 
-  #forget(socket: Socket): void {
+  /** It has sent a request, or is closed. */
+  forget(socket: Socket): void {
     clearTimeout(this.#silent.get(socket))
     this.#silent.delete(socket)
   }

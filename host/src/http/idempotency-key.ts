@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hostProblems } from './problems.ts'
+import { invalidRequest } from './problems.ts'
 
 const BARE = /^[!#-~][!-~]{0,254}$/
 /** A structured-field string (RFC 9651) without spaces. */
@@ -37,6 +37,4 @@ export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, don
 }
 
 const invalidKey = (what: string, detail: string) =>
-  hostProblems.create('invalid-request', what, {
-    members: { errors: [{ parameter: 'Idempotency-Key', detail }] },
-  })
+  invalidRequest(what, [{ parameter: 'Idempotency-Key', detail }])

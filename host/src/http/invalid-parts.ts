@@ -10,7 +10,7 @@ export function invalidParts(errors: readonly ErrorObject[], isBody: boolean): I
   const parts = new Map<string, InvalidPart>()
   const wording = { noun: isBody ? 'field' : 'parameter', hidesPatterns: true }
   for (const { path, reason: detail } of schemaErrors(errors, wording)) {
-    const pointer = path.map((name) => `/${escaped(name)}`).join('')
+    const pointer = pointerTo(path)
     if (parts.has(pointer)) continue
     parts.set(pointer, isBody ? { pointer, detail } : { parameter: path[0] ?? '', detail })
     if (parts.size === MAX_PARTS) break
@@ -18,5 +18,6 @@ export function invalidParts(errors: readonly ErrorObject[], isBody: boolean): I
   return [...parts.values()]
 }
 
-/** Encodes a part of a JSON Pointer. */
-const escaped = (name: string) => name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')
+/** The JSON Pointer (RFC 6901) to the place under these names. */
+export const pointerTo = (path: readonly string[]): string =>
+  path.map((name) => `/${name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -9,11 +9,11 @@ const INTERVAL = 60_000
  * once a minute.
  */
 export function logDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
-  const counted = new Counted((dropped) => {
+  const drops = counted((dropped) => {
     log.warn({ dropped }, `the host closes new connections: it has ${server.maxConnections}, the maximum`)
   }, interval)
-  server.on('drop', () => counted.add())
-  server.once('close', () => counted.stop())
+  server.on('drop', () => drops.add())
+  server.once('close', () => drops.stop())
 }
 
 /**
@@ -27,7 +27,7 @@ export function logRefusedAddresses(
   interval = INTERVAL,
 ): (address: string) => void {
   let address = ''
-  const counted = new Counted((refused) => {
+  const refusals = counted((refused) => {
     log.warn(
       { refused, address },
       `the host refuses connections of an address that has ${most}, the maximum (server.maxConnectionsPerAddress). If it is your proxy, add it to server.trustProxy`,
@@ -35,36 +35,26 @@ export function logRefusedAddresses(
   }, interval)
   return (last) => {
     address = last
-    counted.add()
+    refusals.add()
   }
 }
 
 /** Reports the first event at once, then the number of events of each interval that had any. */
-class Counted {
-  readonly #tell: (count: number) => void
-  readonly #interval: number
-  #count = 0
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(tell: (count: number) => void, interval: number) {
-    this.#tell = tell
-    this.#interval = interval
+function counted(report: (count: number) => void, interval: number) {
+  let count = 0
+  let timer: NodeJS.Timeout | undefined
+  const turn = () => {
+    timer = undefined
+    if (count === 0) return
+    report(count)
+    count = 0
+    timer = setTimeout(turn, interval).unref()
   }
-
-  add(): void {
-    this.#count += 1
-    if (this.#timer === undefined) this.#turn()
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
-
-  #turn(): void {
-    this.#timer = undefined
-    if (this.#count === 0) return
-    this.#tell(this.#count)
-    this.#count = 0
-    this.#timer = setTimeout(() => this.#turn(), this.#interval).unref()
+  return {
+    add() {
+      count += 1
+      if (timer === undefined) turn()
+    },
+    stop: () => clearTimeout(timer),
   }
 }

@@ -1,60 +1,44 @@
 import type { CursorPage, LinkedPage, Page } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { hostProblems } from './problems.ts'
-
-export interface PagingOptions {
-  /** The origin that callers use; without it links are paths relative to the host. */
-  readonly publicUrl?: string | undefined
-}
+import { invalidRequest } from './problems.ts'
 
 type Parameters = Readonly<Record<string, string | number>>
 
 /**
  * `reply.paged`: the links of a paged list (RFC 8288). Links keep the filters of the request. Page
  * links carry `until` if there is one, so that a walk shows the list as it was at the start. A link
- * after a cursor carries the next cursor.
+ * after a cursor carries the next cursor. Without the origin that callers use, links are paths
+ * relative to the host.
  */
-export const paging = fp<PagingOptions>(
-  async (app, { publicUrl = '' }) => {
-    app.addHook('onRoute', (route) => {
-      const { querystring } = (route.schema ?? {}) as { querystring?: { properties?: object } }
-      const { page, after } = (querystring?.properties ?? {}) as Record<string, unknown>
-      if (page && after) route.preValidation = [refusePageAndCursor, ...[route.preValidation ?? []].flat()]
+export const paging = fp<{ readonly publicUrl?: string | undefined }>(async (app, { publicUrl = '' }) => {
+  app.addHook('onRoute', (route) => {
+    const { querystring } = (route.schema ?? {}) as { querystring?: { properties?: object } }
+    const { page, after } = (querystring?.properties ?? {}) as Record<string, unknown>
+    if (page && after) route.preValidation = [refusePageAndCursor, ...[route.preValidation ?? []].flat()]
+  })
+  app.decorateReply('paged', function paged<Item extends { readonly id: string }>(
+    this: FastifyReply,
+    list: Page<Item> | CursorPage<Item>,
+  ) {
+    const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
+    const header = links.map(([relation, parameters]) => {
+      return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
     })
-    app.decorateReply('paged', function paged<Item extends { readonly id: string }>(
-      this: FastifyReply,
-      list: Page<Item> | CursorPage<Item>,
-    ) {
-      const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
-      const header = links.map(([relation, parameters]) => {
-        return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
-      })
-      if (header.length > 0) this.header('link', header.join(', '))
-      return answer
-    } as FastifyReply['paged'])
-  },
-  { name: 'paging', fastify: '5.x' },
-)
+    if (header.length > 0) this.header('link', header.join(', '))
+    return answer
+  } as FastifyReply['paged'])
+})
 
 /** Runs before validation, which sets a default `page` in every request. */
-function refusePageAndCursor(
-  { query }: FastifyRequest,
-  _reply: unknown,
-  done: (error?: Error) => void,
-): void {
+function refusePageAndCursor({ query }: FastifyRequest, _reply: unknown, done: () => void): void {
   const sent = query as Record<string, unknown>
   const others = sent.after === undefined ? [] : ['page', 'until'].filter((name) => sent[name] !== undefined)
-  if (others.length === 0) {
-    done()
-    return
+  if (others.length > 0) {
+    const errors = others.map((parameter) => ({ parameter, detail: 'must not be sent with `after`' }))
+    throw invalidRequest('The query of the request is invalid; see errors.', errors)
   }
-  const errors = others.map((parameter) => ({ parameter, detail: 'must not be sent with `after`' }))
-  done(
-    hostProblems.create('invalid-request', 'The query of the request is invalid; see errors.', {
-      members: { errors },
-    }),
-  )
+  done()
 }
 
 interface Linked {

@@ -30,38 +30,35 @@ declare module 'fastify' {
  * Responds to every error of a request with problem details (RFC 9457), and logs the server's own
  * errors.
  */
-export const problemDetails = fp(
-  async (app) => {
-    const alike = new LogThrottle((line) => app.log.error(line, 'more requests failed at the same route'))
-    app.addHook('onClose', async () => alike.close())
-    app.addSchema(ProblemDetails)
-    app.decorateReply('refused', false)
-    app.decorateRequest('problem', undefined)
-    app.addHook('onRoute', setProblemsAside)
-    app.setErrorHandler((error, request, reply) => {
-      const problem = toProblem(error)
-      request.problem = problem.code
-      reply.refused ||= isLoggedElsewhere(problem.cause)
-      if (problem.code === 'internal-error') {
-        const line = { ...routeOf(request), err: error }
-        if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
-      }
-      return sendProblem(problem, reply)
-    })
-  },
-  { name: 'problem-details', fastify: '5.x' },
-)
+export const problemDetails = fp(async (app) => {
+  const alike = new LogThrottle((line) => app.log.error(line, 'more requests failed at the same route'))
+  app.addHook('onClose', async () => alike.close())
+  app.addSchema(ProblemDetails)
+  app.decorateReply('refused', false)
+  app.decorateRequest('problem', undefined)
+  app.addHook('onRoute', setProblemsAside)
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error)
+    request.problem = problem.code
+    reply.refused ||= isLoggedElsewhere(problem.cause)
+    if (problem.code === 'internal-error') {
+      const line = { ...routeOf(request), err: error }
+      if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
+    }
+    return sendProblem(problem, reply)
+  })
+})
 
 /**
  * Keeps the response schemas of problems from being compiled: they serialize nothing and took three
  * quarters of the time to build an instance.
  */
 function setProblemsAside(route: RouteOptions): void {
-  const responses = Object.entries((route.schema?.response ?? {}) as Record<string, TSchema>)
-  const [problems = [], others = []] = [true, false].map((wanted) =>
-    responses.filter(([, { content }]) => (content?.['application/problem+json'] !== undefined) === wanted),
+  const { problems, others = [] } = Object.groupBy(
+    Object.entries((route.schema?.response ?? {}) as Record<string, TSchema>),
+    ([, { content }]) => (content?.['application/problem+json'] ? 'problems' : 'others'),
   )
-  if (problems.length === 0) return
+  if (problems === undefined) return
   route.config = { ...(route.config as FastifyContextConfig), problems: Object.fromEntries(problems) }
   route.schema = { ...route.schema, response: Object.fromEntries(others) }
 }

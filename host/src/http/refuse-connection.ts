@@ -2,27 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
 import { http } from '../config/node-http.ts'
-import {
-  constantHeaders,
-  isKnownVersion,
-  requestId,
-  unknownTransferEncoding,
-  unknownVersion,
-} from './head.ts'
-import { lingeringClose } from './lingering-close.ts'
+import { lingeringClose } from './discard-body.ts'
+import { constantHeaders, isKnownVersion, requestId } from './head.ts'
 import { hostProblems } from './problems.ts'
 
 /** As long as a head may be. */
 const LONGEST = 8 * 1024
 /** RFC 9112, 3, with any method. */
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/(\d\.\d)\r?\n/
-
-interface RequestLine {
-  readonly method: string
-  readonly url: string
-  /** `1.1`. */
-  readonly version: string
-}
 
 /** The error of Node's HTTP parser. */
 interface ParserError extends NodeJS.ErrnoException {
@@ -90,7 +77,7 @@ export function problemBytes(problem: Problem): string {
 }
 
 /** The request line at which the parser stopped, possibly one of several; undefined without one. */
-function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine | undefined {
+function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError) {
   if (rawPacket === undefined || !isOfLine.test(code ?? '')) return undefined
   const start = rawPacket.subarray(0, bytesParsed).lastIndexOf('\n') + 1
   const text = rawPacket.toString('latin1', start, start + LONGEST)
@@ -98,22 +85,22 @@ function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine 
   return method && url && version ? { method, url, version } : undefined
 }
 
-function problemOf({ code, reason }: ParserError, line: RequestLine | undefined): Problem {
+function problemOf({ code, reason }: ParserError, line: ReturnType<typeof lineOf>): Problem {
   switch (code) {
     case 'HPE_INVALID_TRANSFER_ENCODING':
       // The same code stands for one beside a Content-Length, and for an empty one.
-      return isUnknownCoding.test(reason ?? '') ? unknownTransferEncoding() : malformed()
+      return isUnknownCoding.test(reason ?? '')
+        ? hostProblems.create('unsupported-transfer-encoding')
+        : malformed()
     case 'HPE_HEADER_OVERFLOW':
-      return hostProblems.create(
-        'header-fields-too-large',
-        'Path, query and headers together exceed 8 KiB: send less.',
-      )
+      return hostProblems.create('header-fields-too-large')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return hostProblems.create('request-timeout', 'The request did not arrive in time: send it again.')
-    case 'HPE_PAUSED_H2_UPGRADE':
-      return unknownVersion()
-    default:
-      return line === undefined || isKnownVersion(line.version) ? malformed() : unknownVersion()
+      return hostProblems.create('request-timeout')
+    default: {
+      const isOther =
+        code === 'HPE_PAUSED_H2_UPGRADE' || (line !== undefined && !isKnownVersion(line.version))
+      return isOther ? hostProblems.create('http-version-not-supported') : malformed()
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { hostProblems } from './problems.ts'
+import { pointerTo } from './invalid-parts.ts'
+import { hostProblems, invalidRequest } from './problems.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,22 +77,19 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
   if (routeOptions.schema?.body === undefined) {
-    throw hostProblems.create('invalid-request', 'This route takes no body: send none.', {
-      members: { errors: [{ pointer: '', detail: 'must be empty' }] },
-    })
+    throw invalidRequest('This route takes no body: send none.', [{ pointer: '', detail: 'must be empty' }])
   }
   request[kBytes] = bytes
   return parseJsonBody(bytes)
 }
 
 function isEmpty(headers: FastifyRequest['raw']['headers']): boolean {
-  const { 'content-length': length, 'transfer-encoding': coding } = headers
-  return coding === undefined && (length === undefined || length === '0')
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return coding === undefined && length === '0'
 }
 
-function unsupported(what: string) {
-  return hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
-}
+const unsupported = (what: string) =>
+  hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
 
 /** Far deeper than any valid request; recursive code is safe below it. */
 const MAX_DEPTH = 100
@@ -166,9 +163,8 @@ function endOfString(text: string, start: number): number {
   return index + 1
 }
 
-function decodeString(literal: string): string {
-  return literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
-}
+const decodeString = (literal: string): string =>
+  literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
 
 function refuseUnstorable(text: string, levels: readonly Level[]): void {
   if (!text.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
@@ -184,17 +180,10 @@ function readKey(key: string, level: Level, keys: Set<string>, levels: readonly 
   keys.add(key)
 }
 
-function pointerOf(levels: readonly Level[]): string {
-  return levels
-    .map(({ at }) => `/${String(at).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    .join('')
-}
+const pointerOf = (levels: readonly Level[]) => pointerTo(levels.map(({ at }) => String(at)))
 
-function invalid(pointer: string, detail: string): Problem {
-  return hostProblems.create('invalid-request', 'The body cannot be read; see errors.', {
-    members: { errors: [{ pointer, detail }] },
-  })
-}
+const invalid = (pointer: string, detail: string) =>
+  invalidRequest('The body cannot be read; see errors.', [{ pointer, detail }])
 
 const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/g
 

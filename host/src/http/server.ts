@@ -2,10 +2,9 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import { RecentRefusals } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
-import { discardBody } from './discard-body.ts'
+import { discardBody, lingeringClose } from './discard-body.ts'
 import { checkHead } from './head.ts'
 import { Connections, type ConnectionsOptions } from './http-connections.ts'
-import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
 import { respondProblem } from './send-problem.ts'
@@ -88,11 +87,7 @@ export function createServer(options: ServerOptions): {
   server.once('close', () => stalled.stop())
 
   server.on('checkExpectation', (request, response) => {
-    const problem = hostProblems.create(
-      'expectation-failed',
-      'The server supports only the expectation 100-continue.',
-    )
-    respondProblem(problem, request, response)
+    respondProblem(hostProblems.create('expectation-failed'), request, response)
   })
 
   // Reads a body after the head is checked. Node also reads, and drops, what follows the response.
@@ -104,7 +99,7 @@ export function createServer(options: ServerOptions): {
   })
 
   const admitLast = (request: IncomingMessage, socket: Socket) => {
-    const response = new http.ServerResponse(request)
+    const response = new Response(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
     response.once('finish', () => lingeringClose(socket))

@@ -42,7 +42,9 @@ export class StaticContent {
   async negotiate(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     const coding = this.#compressible ? preferred(request.headers['accept-encoding']) : undefined
     const etag = coding ? `"${this.#hash}-${coding}"` : `"${this.#hash}"`
-    if (this.#compressible) reply.header('vary', varied(reply.getHeader('vary')))
+    // CORS has already set `Origin`.
+    if (this.#compressible)
+      reply.header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].flat().filter(Boolean).join(', '))
     // Precedes the headers that a problem does not have.
     assertTagged(request, reply, etag)
     reply.headers({ ...this.#headers, etag })
@@ -57,9 +59,7 @@ export class StaticContent {
   }
 
   #in(coding: Coding): Promise<Buffer> {
-    const known = this.#encoded.get(coding)
-    if (known) return known
-    const encoded = codings[coding](this.#bytes)
+    const encoded = this.#encoded.get(coding) ?? codings[coding](this.#bytes)
     this.#encoded.set(coding, encoded)
     return encoded
   }
@@ -79,9 +79,4 @@ function preferred(header: string | string[] | undefined): Coding | undefined {
   const [br, gzip] = [weightOf('br'), weightOf('gzip')]
   const best = br >= gzip ? 'br' : 'gzip'
   return Math.max(br, gzip) > 0 && Math.max(br, gzip) >= (weights.get('identity') ?? 0) ? best : undefined
-}
-
-/** CORS has already set `Origin`. */
-function varied(vary: unknown): string {
-  return vary ? `${vary}, Accept-Encoding` : 'Accept-Encoding'
 }

@@ -1,13 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { EventType } from '../modules/event-types.ts'
-import type { EventOperation, JsonSchema, OpenapiDocument } from './openapi-document.ts'
+import type { JsonSchema, OpenapiDocument } from './openapi-document.ts'
 
 /** Adds the webhook of each event type, as in OpenAPI 3.1: the request that a receiver gets. */
 export function describeEvents(document: OpenapiDocument, types: Iterable<EventType>): void {
-  const webhooks: [string, { post: EventOperation }][] = []
-  for (const { type, source, schema } of types) {
+  const webhooks = Array.from(types, ({ type, source, schema }) => {
     const content = { 'application/cloudevents+json': { schema: envelope(type, source, schema) } }
-    const post: EventOperation = {
+    const post = {
       operationId: `on${nameOf(type)}`,
       tags: [source],
       summary: `The event ${type}`,
@@ -16,8 +15,8 @@ export function describeEvents(document: OpenapiDocument, types: Iterable<EventT
       requestBody: { required: true, content },
       responses: { '2XX': { description: 'accepted; after any other answer the event is sent again' } },
     }
-    webhooks.push([type, { post }])
-  }
+    return [type, { post }] as const
+  })
   if (webhooks.length === 0) return
   document.webhooks = Object.fromEntries(webhooks)
   document.components.securitySchemes.webhookSignature = webhookSignature

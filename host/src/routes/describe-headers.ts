@@ -9,42 +9,27 @@ import {
   type Response,
 } from './openapi-document.ts'
 
-const text = { type: 'string' }
-
-const headers = {
-  'Request-Id': {
-    description: 'identifies this request in the log; yours is used if you send one',
-    schema: text,
-  },
-  ETag: { description: 'the version of the body: for If-None-Match and If-Match', schema: text },
-  Location: { description: 'the path of the created resource', schema: text },
-  Link: { description: 'first, prev, next and last page, if they exist (RFC 8288)', schema: text },
-  'Guest-Token': {
-    description:
-      'your token, if you became a guest by this request: send it with later requests. The cookie has the same token',
-    schema: text,
-  },
-  'Set-Cookie': {
-    description: 'the cookie of the guest: set, or cleared if it was invalid',
-    schema: text,
-  },
-  'Idempotent-Replayed': {
-    description: '`true` if this is the answer to an earlier request with the same Idempotency-Key',
-    schema: text,
-  },
-  'Retry-After': { description: 'seconds until you may try again', schema: { type: 'integer' } },
-  RateLimit: {
-    description: 'what remains of each limit (r), and the seconds until it resets (t)',
-    schema: text,
-  },
-  'RateLimit-Policy': {
-    description:
-      'the limits by caller and by address: requests, or bytes of bodies (qu), (q) per window in seconds (w)',
-    schema: text,
-  },
-  'WWW-Authenticate': { description: 'what the token lacks, or why it is invalid (RFC 6750)', schema: text },
+const descriptions = {
+  'Request-Id': 'identifies this request in the log; yours is used if you send one',
+  ETag: 'the version of the body: for If-None-Match and If-Match',
+  Location: 'the path of the created resource',
+  Link: 'first, prev, next and last page, if they exist (RFC 8288)',
+  'Guest-Token':
+    'your token, if you became a guest by this request: send it with later requests. The cookie has the same token',
+  'Set-Cookie': 'the cookie of the guest: set, or cleared if it was invalid',
+  'Idempotent-Replayed': '`true` if this is the answer to an earlier request with the same Idempotency-Key',
+  'Retry-After': 'seconds until you may try again',
+  RateLimit: 'what remains of each limit (r), and the seconds until it resets (t)',
+  'RateLimit-Policy':
+    'the limits by caller and by address: requests, or bytes of bodies (qu), (q) per window in seconds (w)',
+  'WWW-Authenticate': 'what the token lacks, or why it is invalid (RFC 6750)',
 }
-type Name = keyof typeof headers
+type Name = keyof typeof descriptions
+
+const describe = (name: Name) => ({
+  description: descriptions[name],
+  schema: { type: name === 'Retry-After' ? 'integer' : 'string' },
+})
 
 /** Adds the headers of each response. They follow from the route, so no route declares them. */
 export function describeHeaders(document: OpenapiDocument): void {
@@ -58,7 +43,7 @@ export function describeHeaders(document: OpenapiDocument): void {
       )
     }
   }
-  document.components.headers = Object.fromEntries([...used].map((name) => [name, headers[name]]))
+  document.components.headers = Object.fromEntries([...used].map((name) => [name, describe(name)]))
 }
 
 function namesOf(method: string, operation: Operation, status: string, response: Response): Name[] {

@@ -3,7 +3,6 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { http } from '../config/node-http.ts'
 import { withoutDefaulted } from '../config/without-defaulted.ts'
-import { describeBody } from './describe-body.ts'
 import { isProtected, problemsOf } from './route-problems.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
@@ -93,4 +92,22 @@ function withDescriptions(responses: Responses): Responses {
     response.description ? response : { ...response, description: http.STATUS_CODES[status] ?? status },
   ])
   return Object.fromEntries(described)
+}
+
+/**
+ * The schema of a body for the document: properties with a default are optional, and the default is
+ * in the description. Client generators would take a field with the keyword `default` for a
+ * required one.
+ */
+function describeBody(schema: TSchema): TSchema {
+  const { default: value, properties, items, ...rest } = withoutDefaulted(schema)
+  const words = `${JSON.stringify(value)} by default`
+  const inside = (children: Record<string, TSchema>) =>
+    Object.fromEntries(Object.entries(children).map(([name, child]) => [name, describeBody(child)]))
+  return {
+    ...rest,
+    ...(properties && { properties: inside(properties) }),
+    ...(items && { items: describeBody(items) }),
+    ...(value !== undefined && { description: rest.description ? `${rest.description}; ${words}` : words }),
+  } as unknown as TSchema
 }

@@ -3,10 +3,6 @@ import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
 import { StaticContent } from '../http/static-content.ts'
 
-export interface DocsPageOptions {
-  readonly application: { readonly name: string }
-}
-
 const config = { access: 'public' } as const
 const schema = { hide: true }
 
@@ -25,7 +21,7 @@ const assets = {
  * @fastify/swagger-ui take no access, compress nothing, and add a redirect and two copies of the
  * document. swagger-ui-dist, which has the files alone, brings a package with an install script.
  */
-export const docsPage = fp<DocsPageOptions>(
+export const docsPage = fp<{ readonly application: { readonly name: string } }>(
   async (app, { application }) => {
     const { prefix } = app
     const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
@@ -44,7 +40,6 @@ export const docsPage = fp<DocsPageOptions>(
       )
     }
   },
-  { name: 'docs-page', fastify: '5.x' },
 )
 
 const files = new Map<string, Promise<StaticContent>>()
@@ -80,6 +75,4 @@ function html(title: string, prefix: string): string {
 `
 }
 
-function htmlText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-}
+const htmlText = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

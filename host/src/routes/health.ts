@@ -18,34 +18,31 @@ const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
 /** Liveness and readiness. The reason for unreadiness is logged where it begins. */
-export const health = fp<HealthOptions>(
-  async (app, { notReady, silentWorkers = () => 0 }) => {
-    app.get(
-      '/health/live',
-      { config, schema: { summary: 'Whether the process is alive', response: { 200: Healthy } } },
-      async (_request, reply) => {
-        reply.headers(headers)
-        return { status: 'ok' }
+export const health = fp<HealthOptions>(async (app, { notReady, silentWorkers = () => 0 }) => {
+  app.get(
+    '/health/live',
+    { config, schema: { summary: 'Whether the process is alive', response: { 200: Healthy } } },
+    async (_request, reply) => {
+      reply.headers(headers)
+      return { status: 'ok' }
+    },
+  )
+  app.get(
+    '/health/ready',
+    {
+      config,
+      schema: {
+        summary: 'Whether the application is ready for requests',
+        response: { 200: Ready, ...hostProblems.responses('not-ready') },
       },
-    )
-    app.get(
-      '/health/ready',
-      {
-        config,
-        schema: {
-          summary: 'Whether the application is ready for requests',
-          response: { 200: Ready, ...hostProblems.responses('not-ready') },
-        },
-      },
-      async (_request, reply) => {
-        reply.headers(headers)
-        const reason = notReady?.()
-        // Probes every second would fill the log.
-        reply.refused = true
-        if (reason !== undefined) throw hostProblems.create('not-ready', reason)
-        return { status: 'ok', ...(silentWorkers() > 0 && { silentWorkers: silentWorkers() }) }
-      },
-    )
-  },
-  { name: 'health', fastify: '5.x' },
-)
+    },
+    async (_request, reply) => {
+      reply.headers(headers)
+      const reason = notReady?.()
+      // Probes every second would fill the log.
+      reply.refused = true
+      if (reason !== undefined) throw hostProblems.create('not-ready', reason)
+      return { status: 'ok', ...(silentWorkers() > 0 && { silentWorkers: silentWorkers() }) }
+    },
+  )
+})

@@ -20,27 +20,24 @@ const SCOPE = 'metrics:read'
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /** In Prometheus' text format; from the allowed addresses, or with `metrics:read`. */
-export const metrics = fp<MetricsOptions>(
-  async (app, { read, allow, tokens }) => {
-    const allowed = new AddressList(allow)
-    app.get(
-      '/metrics',
-      {
-        config: { access: 'public', unlimited: true },
-        schema: { hide: true },
-        onRequest: async (request) => {
-          if (!isAllowed(request, allowed)) await assertScope(request, tokens)
-        },
+export const metrics = fp<MetricsOptions>(async (app, { read, allow, tokens }) => {
+  const allowed = new AddressList(allow)
+  app.get(
+    '/metrics',
+    {
+      config: { access: 'public', unlimited: true },
+      schema: { hide: true },
+      onRequest: async (request) => {
+        if (!isAllowed(request, allowed)) await assertScope(request, tokens)
       },
-      async (request, reply) => {
-        assertTagged(request, reply)
-        reply.type(textFormat).header('cache-control', 'no-store')
-        return toText(await read())
-      },
-    )
-  },
-  { name: 'metrics', fastify: '5.x' },
-)
+    },
+    async (request, reply) => {
+      assertTagged(request, reply)
+      reply.type(textFormat).header('cache-control', 'no-store')
+      return toText(await read())
+    },
+  )
+})
 
 function isAllowed({ raw: { socket, headers } }: FastifyRequest, allowed: AddressList): boolean {
   if (forwarding.some((name) => headers[name] !== undefined)) return false

@@ -13,14 +13,13 @@ const data = new Set(['const', 'default', 'enum', 'examples', 'required'])
 export function nameSchemas(document: OpenapiDocument): void {
   const { schemas } = document.components
   for (const [name, schema] of Object.entries(schemas)) schemas[name] = withReferences(schema, '', schemas)
-  for (const [, { tags, requestBody, responses }] of operationsOf(document)) {
+  const events = Object.values(document.webhooks ?? {}).map(({ post }) => post)
+  const operations = operationsOf(document).map(([, operation]) => operation)
+  for (const { tags, requestBody, responses } of [...operations, ...events]) {
     const [module = ''] = tags
     if (requestBody) nameContent(requestBody.content, module, schemas)
     for (const { description, content = {} } of Object.values(responses))
       nameContent(content, module, schemas, description)
-  }
-  for (const { post } of Object.values(document.webhooks ?? {})) {
-    nameContent(post.requestBody.content, post.tags[0], schemas)
   }
 }
 

@@ -7,25 +7,17 @@ export interface OpenapiDocument {
     headers?: Record<string, unknown>
   }
   /** The requests for each event type. */
-  webhooks?: Record<string, { readonly post: EventOperation }>
+  webhooks?: Record<string, { readonly post: Operation }>
   tags?: { name: string; description?: string }[]
 }
 
 export interface Operation {
+  readonly operationId?: string
+  readonly summary?: string
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { required?: boolean; readonly content: Content }
-  readonly responses: Readonly<Record<string, Response>>
-}
-
-export interface EventOperation {
-  readonly operationId: string
-  readonly tags: readonly [module: string]
-  readonly summary: string
-  readonly security: Operation['security']
-  readonly parameters: readonly Parameter[]
-  readonly requestBody: { readonly required: true; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
 }
 

@@ -17,57 +17,54 @@ export interface OpenapiOptions {
 }
 
 /** OpenAPI 3.1 of every route registered after it, from the same schemas that validate. */
-export const openapi = fp<OpenapiOptions>(
-  async (app, { application, publicUrl, eventTypes }) => {
-    const { prefix } = app
-    const routes: RouteOptions[] = []
-    const scopes: FastifyInstance[] = []
-    app.addHook('onRoute', (route) => void routes.push(route))
-    app.addHook('onRegister', (scope) => void scopes.push(scope))
+export const openapi = fp<OpenapiOptions>(async (app, { application, publicUrl, eventTypes }) => {
+  const { prefix } = app
+  const routes: RouteOptions[] = []
+  const scopes: FastifyInstance[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  app.addHook('onRegister', (scope) => void scopes.push(scope))
 
-    /** Its libraries are loaded for the first request: few processes get one. */
-    async function generate(): Promise<unknown> {
-      const { default: swagger } = await import('@fastify/swagger')
-      const described = fastify({ exposeHeadRoutes: false, schemaController })
-      await described.register(swagger, {
-        openapi: {
-          openapi: '3.1.0',
-          info: { title: application.name, version: application.version, description },
-          servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
-          components: { securitySchemes: securitySchemes(publicUrl) },
-        },
-        refResolver: {
-          buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
-        },
-        convertConstToEnum: false,
-        stripBasePath: false,
-        transform: ({ schema, url, route }) => ({
-          url: url.slice(prefix.length) || '/',
-          schema: describeRoute(schema, route, prefix),
-        }),
-      })
-      const shared = Object.assign({}, ...[...scopes, app].map((scope) => scope.getSchemas()))
-      for (const schema of Object.values(shared)) described.addSchema(schema)
-      for (const route of routes)
-        if (route.method !== 'HEAD') described.route({ ...route, handler: async () => {} })
-      await described.ready()
-      return described.swagger()
-    }
-
-    let document: StaticContent | undefined
-    app.get(
-      '/openapi.json',
-      { config: { access: 'public' }, schema: { hide: true } },
-      async (request, reply) => {
-        document ??= new StaticContent(inAscii(completed(await generate(), eventTypes)), type, {
-          'cache-control': 'no-cache',
-        })
-        return document.negotiate(request, reply)
+  /** Its libraries are loaded for the first request: few processes get one. */
+  async function generate(): Promise<unknown> {
+    const { default: swagger } = await import('@fastify/swagger')
+    const described = fastify({ exposeHeadRoutes: false, schemaController })
+    await described.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title: application.name, version: application.version, description },
+        servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
+        components: { securitySchemes: securitySchemes(publicUrl) },
       },
-    )
-  },
-  { name: 'openapi', fastify: '5.x', dependencies: ['problem-details'] },
-)
+      refResolver: {
+        buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
+      },
+      convertConstToEnum: false,
+      stripBasePath: false,
+      transform: ({ schema, url, route }) => ({
+        url: url.slice(prefix.length) || '/',
+        schema: describeRoute(schema, route, prefix),
+      }),
+    })
+    const shared = Object.assign({}, ...[...scopes, app].map((scope) => scope.getSchemas()))
+    for (const schema of Object.values(shared)) described.addSchema(schema)
+    for (const route of routes)
+      if (route.method !== 'HEAD') described.route({ ...route, handler: async () => {} })
+    await described.ready()
+    return described.swagger()
+  }
+
+  let document: StaticContent | undefined
+  app.get(
+    '/openapi.json',
+    { config: { access: 'public' }, schema: { hide: true } },
+    async (request, reply) => {
+      document ??= new StaticContent(inAscii(completed(await generate(), eventTypes)), type, {
+        'cache-control': 'no-cache',
+      })
+      return document.negotiate(request, reply)
+    },
+  )
+})
 
 /** Compiles nothing: these routes are never called. */
 const schemaController = {

@@ -53,5 +53,4 @@ export const overview = fp<OverviewOptions>(
       async () => (hostsDiffer() ? { ...answer, hostsDiffer: true } : answer),
     )
   },
-  { name: 'overview', fastify: '5.x' },
 )

@@ -3,7 +3,6 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import type PinoPretty from 'pino-pretty'
 import type { Config } from '../config/config.ts'
 
-/** Headers that no log may contain. */
 const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', 'idempotency-key']
 
 /** Bytes buffered while stderr is blocked, as on a full disk. Further lines are dropped. */

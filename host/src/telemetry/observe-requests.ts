@@ -7,25 +7,18 @@ import type {
   FastifyServerOptions,
 } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Config } from '../config/config.ts'
 import { LogThrottle } from './log-throttle.ts'
-import { counter, type MetricFamily, type Sample } from './prometheus-format.ts'
-import type { Tracing } from './tracing.ts'
-
-export interface RequestLogOptions {
-  /**
-   * Log every request. Otherwise log failed (5xx) and slow requests, at most ten of a kind per
-   * minute, without those that `logRefusals` logs.
-   */
-  readonly requests: boolean
-  /** From this duration on a request is slow, in milliseconds. */
-  readonly slowMs: number
-}
+import type { Tracing } from './open-tracing.ts'
+import { counter, histogram, type MetricFamily, type Sample } from './prometheus-format.ts'
 
 /**
  * Logs one line per finished request, without headers and body, with the requestId of every line of
- * `request.log`. Logging all requests halves the rate of trivial ones.
+ * `request.log`: for every request if `requests` is set, which halves the rate of trivial ones.
+ * Otherwise for failed (5xx) and slow requests, at most ten of a kind per minute, without those
+ * that `logRefusals` logs.
  */
-export const requestLog = fp<RequestLogOptions>(
+export const requestLog = fp<Pick<Config['log'], 'requests' | 'slowMs'>>(
   async (app, { requests, slowMs }) => {
     const alike = new LogThrottle((line) =>
       app.log.warn(line, 'more requests failed or were slow in the same way'),
@@ -51,7 +44,6 @@ export const requestLog = fp<RequestLogOptions>(
       done()
     })
   },
-  { name: 'request-log', fastify: '5.x' },
 )
 
 type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
@@ -114,31 +106,23 @@ declare module 'fastify' {
   }
 }
 
-export interface TracingOptions {
-  /**
-   * The process's tracing. Without it the log names a trace that a client began, and nothing more.
-   */
-  readonly tracing?: Tracing | undefined
-}
-
-/** Continues the trace of a request (W3C Trace Context). */
-export const tracing = fp<TracingOptions>(
-  async (app, { tracing }) => {
-    app.decorateRequest('traceparent', {
-      getter(this: FastifyRequest) {
-        const { traceparent } = this.headers
-        return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
-      },
-    })
-    await tracing?.trace(app)
-  },
-  { name: 'tracing', fastify: '5.x' },
-)
+/**
+ * Continues the trace of a request (W3C Trace Context). Without the process's tracing, the log names
+ * a trace that a client began, and nothing more.
+ */
+export const tracing = fp<{ readonly tracing?: Tracing | undefined }>(async (app, { tracing }) => {
+  app.decorateRequest('traceparent', {
+    getter(this: FastifyRequest) {
+      const { traceparent } = this.headers
+      return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
+    },
+  })
+  await tracing?.trace(app)
+})
 
 /** Whether a response has no set end, so that its duration means nothing. */
-export function isStream(reply: FastifyReply): boolean {
-  return reply.getHeader('content-type') === 'text/event-stream'
-}
+export const isStream = (reply: FastifyReply): boolean =>
+  reply.getHeader('content-type') === 'text/event-stream'
 
 const validTrace = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 
@@ -148,17 +132,11 @@ export function traceIdIn(header: unknown): string | undefined {
   return version === '00' && rest !== undefined ? undefined : id
 }
 
-export interface RouteTaken {
-  readonly module?: string
-  readonly route?: string
-  readonly traceId?: string
-}
-
 /**
  * The route and trace of a request for a log line: `{ module: 'api-cart', route: 'GET
  * /cart/item/:id' }`.
  */
-export function routeOf({ method, routeOptions, traceparent }: FastifyRequest): RouteTaken {
+export function routeOf({ method, routeOptions, traceparent }: FastifyRequest) {
   const { config, url } = routeOptions
   const traceId = traceIdIn(traceparent)
   return {
@@ -191,20 +169,8 @@ export class Metrics implements StorageObserver {
   families(): MetricFamily[] {
     return [
       this.requests.family(),
-      {
-        name: 'mortise_commit_transactions',
-        help: 'Transactions per SQLite commit',
-        type: 'histogram',
-        merge: 'sum',
-        samples: this.#groups.samples(),
-      },
-      {
-        name: 'mortise_commit_duration_seconds',
-        help: 'Duration of SQLite commits',
-        type: 'histogram',
-        merge: 'sum',
-        samples: this.#commits.samples(),
-      },
+      histogram('mortise_commit_transactions', 'Transactions per SQLite commit', this.#groups.samples()),
+      histogram('mortise_commit_duration_seconds', 'Duration of SQLite commits', this.#commits.samples()),
       counter(
         'mortise_database_retries_total',
         'Transactions repeated on PostgreSQL because of conflicts',
@@ -219,26 +185,11 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 type RouteConfig = FastifyContextConfig & { readonly url?: string }
 
-/** Durations of one route and method, by status class. */
-class RouteDurations {
-  readonly #labels: Readonly<Record<string, string>>
-  readonly #classes: (Histogram | undefined)[] = []
-
-  constructor(labels: Readonly<Record<string, string>>) {
-    this.#labels = labels
-  }
-
-  observe(status: number, milliseconds: number): void {
-    const first = Math.trunc(status / 100)
-    this.#classes[first] ??= new Histogram(BOUNDS)
-    this.#classes[first].observe(milliseconds / 1000)
-  }
-
-  samples() {
-    return this.#classes.flatMap(
-      (histogram, first) => histogram?.samples({ ...this.#labels, status: `${first}xx` }) ?? [],
-    )
-  }
+/** Durations of one route and method. */
+interface RouteDurations {
+  readonly labels: Readonly<Record<string, string>>
+  /** By status class: the first digit. */
+  readonly classes: (Histogram | undefined)[]
 }
 
 /** By route pattern, so callers cannot create metrics. They stay after a module is removed. */
@@ -249,24 +200,23 @@ export class RequestDurations {
 
   /** @param config of the route; for requests without a route it has no `url` */
   observe(config: RouteConfig, method: string, status: number, milliseconds: number): void {
-    const durations = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
-    durations.observe(status, milliseconds)
+    const { classes } = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
+    const first = Math.trunc(status / 100)
+    classes[first] ??= new Histogram(BOUNDS)
+    classes[first].observe(milliseconds / 1000)
   }
 
   family(): MetricFamily {
-    return {
-      name: 'mortise_request_duration_seconds',
-      help: 'Duration of requests by route',
-      type: 'histogram',
-      merge: 'sum',
-      samples: [...this.#byName.values()].flatMap((durations) => durations.samples()),
-    }
+    const samples = [...this.#byName.values()].flatMap(({ labels, classes }) =>
+      classes.flatMap((histogram, first) => histogram?.samples({ ...labels, status: `${first}xx` }) ?? []),
+    )
+    return histogram('mortise_request_duration_seconds', 'Duration of requests by route', samples)
   }
 
   #remember(config: RouteConfig, method: string): RouteDurations {
     const { module = 'host', url: route = 'unknown' } = config
     const name = `${module} ${method} ${route}`
-    const durations = this.#byName.get(name) ?? new RouteDurations({ method, route, module })
+    const durations = this.#byName.get(name) ?? { labels: { method, route, module }, classes: [] }
     this.#byName.set(name, durations)
     const methods = this.#byConfig.get(config) ?? new Map()
     this.#byConfig.set(config, methods.set(method, durations))

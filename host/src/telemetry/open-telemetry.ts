@@ -15,22 +15,20 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
-import { LoggingExporter } from './logging-exporter.ts'
 import { settlesWithin } from './settles-within.ts'
-import type { Tracing } from './tracing.ts'
 
 /** Time limit for sending the remaining spans, in milliseconds. */
 const FLUSH_TIMEOUT = 2_000
 
 /**
- * Sends spans by OTLP/HTTP. The libraries read the standard OTEL_ variables for sampling, batches,
+ * Sends spans by OTLP/HTTP. Belongs to the process and outlives generations. The libraries read the standard OTEL_ variables for sampling, batches,
  * headers and resource themselves. Modules get it from `@opentelemetry/api`, so a process has only
  * one.
  */
-export class OpenTelemetry implements Tracing {
+export class OpenTelemetry {
   readonly #provider: BasicTracerProvider
   /** One for the whole process: it keeps no state of an instance. */
   readonly #instrumentation: FastifyOtelInstrumentation
@@ -43,7 +41,7 @@ export class OpenTelemetry implements Tracing {
         'service.version': application.version,
         'service.instance.id': `${hostname()}:${process.pid}`,
       }).merge(detectResources({ detectors: [envDetector] })),
-      spanProcessors: [new BatchSpanProcessor(new LoggingExporter(exporter, log))],
+      spanProcessors: [new BatchSpanProcessor(logging(exporter, log))],
     })
     trace.setGlobalTracerProvider(this.#provider)
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -58,6 +56,7 @@ export class OpenTelemetry implements Tracing {
     this.#instrumentation.setTracerProvider(this.#provider)
   }
 
+  /** Traces every request to `app`. Call it before anything that may send a response. */
   async trace(app: FastifyInstance): Promise<void> {
     app.addHook('onRoute', (route) => {
       // Probes call these routes every few seconds, only to check the host.
@@ -71,12 +70,14 @@ export class OpenTelemetry implements Tracing {
     await app.register(this.#instrumentation.plugin())
   }
 
+  /** For work within a request; undefined if its route is not traced. */
   traceparentOf(request: FastifyRequest): string | undefined {
     const { context } = request.opentelemetry()
     const span = context ? trace.getSpanContext(context) : undefined
     return span && `00-${span.traceId}-${span.spanId}-0${span.traceFlags & TraceFlags.SAMPLED}`
   }
 
+  /** The database, with a span for each statement during a traced request. */
   database(database: Database, engine: Engine): Database {
     const tracer = this.#provider.getTracer('@mortise/host', hostVersion)
     const attributes = { 'db.system.name': engine === 'postgres' ? 'postgresql' : engine }
@@ -106,12 +107,31 @@ export class OpenTelemetry implements Tracing {
     }
   }
 
+  /** Sends the remaining spans. */
   async close(): Promise<void> {
     await settlesWithin(
       FLUSH_TIMEOUT,
       this.#provider.shutdown().catch(() => {}),
     )
     for (const global of [trace, context, propagation]) global.disable()
+  }
+}
+
+/** Logs once when the collector fails, and once when it accepts spans again. */
+function logging(exporter: SpanExporter, log: FastifyBaseLogger): SpanExporter {
+  let isFailing = false
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const { error } = result
+        if (error !== undefined && !isFailing)
+          log.warn(`traces are lost, because the collector does not accept them: ${error.message}`)
+        if (error === undefined && isFailing) log.info('the collector accepts traces again')
+        isFailing = error !== undefined
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
   }
 }
 

@@ -1,7 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
-import type { Tracing } from './tracing.ts'
+import type { OpenTelemetry } from './open-telemetry.ts'
+
+/** A type alone: the libraries are loaded when they are needed. */
+export type Tracing = OpenTelemetry
 
 /** Undefined without a collector. @throws {ConfigError} if OpenTelemetry is not installed */
 export async function openTracing(config: Config, log: FastifyBaseLogger): Promise<Tracing | undefined> {

@@ -57,25 +57,28 @@ function mergeAlike(families: readonly MetricFamily[]): MetricFamily {
 
 const together = { sum: (one: number, other: number) => one + other, min: Math.min, max: Math.max }
 
-/** @param value one, or samples with different labels */
-export const counter = (name: string, help: string, value: number | readonly Sample[]): MetricFamily => ({
-  name,
-  help,
-  type: 'counter',
-  merge: 'sum',
-  samples: typeof value === 'number' ? [{ value }] : value,
-})
+/** One value, or several with different labels. */
+type Values = number | readonly Sample[]
 
-/** @param samples one value, or several with different labels */
+export const counter = (name: string, help: string, values: Values): MetricFamily =>
+  family('counter', name, help, 'sum', values)
+
+export const histogram = (name: string, help: string, samples: readonly Sample[]): MetricFamily =>
+  family('histogram', name, help, 'sum', samples)
+
 export const gauge = (
   name: string,
   help: string,
   merge: MetricFamily['merge'],
-  samples: number | readonly Sample[],
-): MetricFamily => ({
-  name,
-  help,
-  type: 'gauge',
-  merge,
-  samples: typeof samples === 'number' ? [{ value: samples }] : samples,
-})
+  values: Values,
+): MetricFamily => family('gauge', name, help, merge, values)
+
+function family(
+  type: MetricFamily['type'],
+  name: string,
+  help: string,
+  merge: MetricFamily['merge'],
+  values: Values,
+): MetricFamily {
+  return { name, help, type, merge, samples: typeof values === 'number' ? [{ value: values }] : values }
+}

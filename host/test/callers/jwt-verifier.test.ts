@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { signingAlgorithms } from '../../src/config/token-issuer.ts'
+import { type RemoteIssuer, signingAlgorithms } from '../../src/config/token-issuer.ts'
 import {
   ec,
   ed,
@@ -126,11 +126,7 @@ t.test('every algorithm that the configuration offers is tried here', async (t) 
 })
 
 t.test('unsafe issuers are refused by name', async (t) => {
-  const remote = {
-    issuer: 'https://b.example',
-    audience: 'us',
-    algorithms: ['RS256'],
-  } as const
+  const remote: RemoteIssuer = { issuer: 'https://b.example', audience: 'us', algorithms: ['RS256'] }
   createTokenVerifier({ issuers: [remote] })
   createTokenVerifier({ issuers: [{ ...remote, issuer: 'http://127.0.0.1:8080/realms/shop' }] })
   const wrong: [object, RegExp][] = [

@@ -20,7 +20,6 @@ import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { ClaimHandlers } from '../../src/requests/claim-handlers.ts'
 import { idempotencyRoutes } from '../../src/requests/idempotency-routes.ts'
 import { transaction } from '../../src/requests/transaction.ts'
-import { claimRoute } from '../../src/routes/claim-route.ts'
 import { guestRoutes } from '../../src/routes/guest-routes.ts'
 
 export const issuer = 'urn:test:application'
@@ -89,7 +88,6 @@ export async function testApp(t: Test, options: TestAppOptions) {
   await app.register(
     async (api) => {
       await api.register(guestRoutes, parts)
-      await api.register(claimRoute, parts)
       await api.register(idempotencyRoutes, parts)
       await api.register(async (scope) => routes(scope))
     },

@@ -3,6 +3,7 @@ import { mock } from 'node:test'
 import { type JWTPayload, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
+import type { RemoteIssuer } from '../../src/config/token-issuer.ts'
 
 const issuer = 'urn:app'
 const secret = Buffer.alloc(32, 1)
@@ -190,12 +191,12 @@ t.test('the memory for tokens is bounded', async (t) => {
 })
 
 t.test('an unsafe configuration is refused', (t) => {
-  const remote = {
+  const remote: RemoteIssuer = {
     issuer: 'urn:b',
     jwksUri: 'https://b.example/jwks',
     audience: 'us',
     algorithms: ['RS256'],
-  } as const
+  }
   const wrong: [object[], RegExp][] = [
     [[{ issuer, secret: Buffer.alloc(31) }], /31 bytes/],
     [[{ issuer: '', secret }], /1 to 500/],

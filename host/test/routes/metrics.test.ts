@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
-import { mintApplicationToken } from '../../src/callers/mint-application-token.ts'
+import { mintApplicationToken } from '../../src/callers/mint-token.ts'
 import { applicationFolder, install, oneRoute, uninstall } from '../application-folder.ts'
 import { testOnPostgres } from '../engines.ts'
 

@@ -11,13 +11,6 @@ export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | '
  */
 export class RateLimits {
   readonly counters: Readonly<Record<LimitName, WindowCounter>>
-  readonly #refused: Record<LimitName, number> = {
-    caller: 0,
-    address: 0,
-    'new-guests': 0,
-    'caller-bytes': 0,
-    'address-bytes': 0,
-  }
   /**
    * Offset to the monotonic clock of this process, which never jumps, unlike the machine's clock.
    */
@@ -45,9 +38,7 @@ export class RateLimits {
   }
 
   take(name: LimitName, key: string, amount = 1): Allowance {
-    const allowance = this.counters[name].take(key, this.now(), amount)
-    if (allowance.isSpent) this.#refused[name] += 1
-    return allowance
+    return this.counters[name].take(key, this.now(), amount)
   }
 
   giveBack(name: LimitName, key: string, amount = 1): void {
@@ -55,7 +46,10 @@ export class RateLimits {
   }
 
   families(): MetricFamily[] {
-    const samples = Object.entries(this.#refused).map(([limit, value]) => ({ labels: { limit }, value }))
+    const samples = Object.entries(this.counters).map(([limit, { refused }]) => ({
+      labels: { limit },
+      value: refused,
+    }))
     return [counter('mortise_rate_limited_total', 'Requests refused by rate limits, by limit', samples)]
   }
 }
@@ -107,6 +101,8 @@ export interface Unsynced {
  */
 export class WindowCounter {
   readonly max: number
+  /** Uses refused so far. */
+  refused = 0
   /** With `max` it would allocate all its memory at once. */
   readonly #usages = new LRUCache<string, Usage>({ maxSize: MOST_KEYS, sizeCalculation: () => 1 })
   /** Keys that other hosts must know: they have used a tenth of the limit here. */
@@ -122,6 +118,7 @@ export class WindowCounter {
     const past = (now % WINDOW) / WINDOW
     const used = usage.own + usage.others + usage.previous * (1 - past)
     if (used + amount > this.max) {
+      this.refused += 1
       const remaining = Math.max(0, Math.floor(this.max - used))
       return { isSpent: true, remaining, seconds: this.#wait(usage, past, amount) }
     }
