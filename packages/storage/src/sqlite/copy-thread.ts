@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
@@ -15,8 +15,8 @@ export interface CopyWork {
 }
 
 /**
- * After this many steps of 100 pages (400 KiB) the copy is synced, since COMMITs would otherwise
- * wait for all of it.
+ * After this many steps of 100 pages (400 KiB) the copy waits for its sync. COMMITs of the host would
+ * otherwise wait for all that is not on the disk.
  */
 const STEPS_PER_SYNC = 20
 
@@ -45,28 +45,18 @@ try {
 }
 
 async function backUp(database: SqliteDatabase.Database): Promise<void> {
-  const handle = await open(file, 'r+')
+  const descriptor = openSync(file, 'r+')
   let steps = 0
-  let syncing: Promise<void> | undefined
   try {
     await database.backup(file, {
       progress() {
         steps += 1
-        if (steps % STEPS_PER_SYNC === 0) {
-          // If it fails, so does the last sync, which is awaited.
-          syncing ??= handle
-            .datasync()
-            .catch(() => {})
-            .finally(() => {
-              syncing = undefined
-            })
-        }
+        if (steps % STEPS_PER_SYNC === 0) fdatasyncSync(descriptor)
         return 100
       },
     })
   } finally {
-    await syncing
-    await handle.close()
+    closeSync(descriptor)
   }
   // A copy of a database in WAL mode is in that mode too, and would need another file for reads. If
   // the file is gone, its command was killed, and the next one has removed the remains.
