@@ -72,15 +72,17 @@ type Taken = NonNullable<ReturnType<typeof acquireFileLock>>
 
 async function acquire(directory: string): Promise<Taken> {
   const { seconds, note } = patience.getStore() ?? { seconds: 0, note: () => {} }
-  const end = performance.now() + Math.max(seconds * 1000, GLANCE)
+  const end = performance.now() + seconds * 1000
   for (let attempt = 1; ; attempt += 1) {
     const lock = take(directory)
     if (lock !== undefined) return lock
     const left = end - performance.now()
-    const failure = await busyFailure(directory)
-    if (left <= 0) throw failure
-    if (attempt === 2) note(`${failure.message} Waiting for it.`)
-    await sleep(Math.min(attempt === 1 ? GLANCE : PAUSE, left))
+    if (attempt > 1) {
+      const failure = await busyFailure(directory)
+      if (left <= 0) throw failure
+      if (attempt === 2) note(`${failure.message} Waiting for it.`)
+    }
+    await sleep(attempt === 1 ? GLANCE : Math.min(PAUSE, left))
   }
 }
 

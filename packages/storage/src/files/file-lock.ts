@@ -25,7 +25,8 @@ export function acquireFileLock(file: string): FileLock | undefined {
     database = openDatabase(file, { timeout: 0 })
     // Without it SQLite writes a journal, for which a full disk has no space.
     database.pragma('journal_mode = MEMORY')
-    database.exec('BEGIN EXCLUSIVE')
+    // EXCLUSIVE could refuse two processes that try at the same time: it takes two locks.
+    database.exec('BEGIN IMMEDIATE')
   } catch (error) {
     database?.close()
     if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined
