@@ -10,13 +10,24 @@ export type SqlValue = string | number | bigint | null
 export class Sql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
-  /** The statement for PostgreSQL, if the engines differ. */
-  readonly postgres: Sql | undefined
+  #postgres: Sql | (() => Sql) | undefined
 
-  constructor(strings: readonly string[], values: readonly SqlValue[], postgres?: Sql) {
+  /** @param postgres the statement for PostgreSQL, if the engines differ, or what composes it */
+  constructor(strings: readonly string[], values: readonly SqlValue[], postgres?: Sql | (() => Sql)) {
     this.strings = strings
     this.values = values
-    this.postgres = postgres
+    this.#postgres = postgres
+  }
+
+  /** Whether the engines differ. */
+  get differs(): boolean {
+    return this.#postgres !== undefined
+  }
+
+  /** The statement for PostgreSQL, if the engines differ. */
+  get postgres(): Sql | undefined {
+    if (typeof this.#postgres === 'function') this.#postgres = this.#postgres()
+    return this.#postgres
   }
 }
 
@@ -29,26 +40,12 @@ export class Sql {
  * fraction, NaN, text with NUL
  */
 export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
-  if (!values.some((value) => value instanceof Sql)) {
-    for (const value of values) assertStorable(value)
-    return new Sql(strings, values as readonly SqlValue[])
+  let isComposed = false
+  for (const value of values) {
+    if (value instanceof Sql) isComposed = true
+    else assertStorable(value)
   }
-  return onEach(values, (values) => {
-    const texts = [strings[0] as string]
-    const bound: SqlValue[] = []
-    values.forEach((value, index) => {
-      const after = strings[index + 1] as string
-      if (value instanceof Sql) {
-        append(texts, bound, value)
-        texts.push(texts.pop() + after)
-      } else {
-        assertStorable(value)
-        bound.push(value)
-        texts.push(after)
-      }
-    })
-    return [texts, bound]
-  })
+  return isComposed ? compose(strings, values) : new Sql(strings, values as readonly SqlValue[])
 }
 
 /**
@@ -71,15 +68,7 @@ export const forUpdate = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE` })
  */
 export function join(fragments: readonly Sql[], separator = ', '): Sql {
   if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')
-  return onEach(fragments, (fragments) => {
-    const texts = ['']
-    const bound: SqlValue[] = []
-    fragments.forEach((fragment, index) => {
-      if (index > 0) texts.push(texts.pop() + separator)
-      append(texts, bound, fragment)
-    })
-    return [texts, bound]
-  })
+  return compose(['', ...Array(fragments.length - 1).fill(separator), ''], [...fragments])
 }
 
 /** A table or column name as a fragment: lower snake case, at most 63 characters. */
@@ -88,21 +77,37 @@ export function identifier(name: string): Sql {
   return new Sql([name], [])
 }
 
-/** Composes parts, and composes them again for PostgreSQL if a part differs there. */
-function onEach<Part>(
-  parts: readonly Part[],
-  compose: (parts: readonly Part[]) => [strings: string[], values: SqlValue[]],
-): Sql {
-  const variant = (part: Part) => (part instanceof Sql && part.postgres) || part
-  const differs = parts.some((part) => part instanceof Sql && part.postgres)
-  const postgres = differs ? new Sql(...compose(parts.map((part) => variant(part) as Part))) : undefined
-  return new Sql(...compose(parts), postgres)
-}
-
-function append(texts: string[], bound: SqlValue[], fragment: Sql): void {
-  const [first, ...rest] = fragment.strings
-  texts.push((texts.pop() as string) + first, ...rest)
-  bound.push(...fragment.values)
+/** Replaces the fragments by their parts, and again for PostgreSQL when a fragment differs there. */
+function compose(strings: readonly string[], parts: readonly (SqlValue | Sql)[]): Sql {
+  const texts: string[] = []
+  const values: SqlValue[] = []
+  let text = strings[0] as string
+  let differs = false
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index] as SqlValue | Sql
+    const after = strings[index + 1] as string
+    if (!(part instanceof Sql)) {
+      values.push(part)
+      texts.push(text)
+      text = after
+      continue
+    }
+    differs ||= part.differs
+    text += part.strings[0]
+    for (let inner = 0; inner < part.values.length; inner += 1) {
+      values.push(part.values[inner] as SqlValue)
+      texts.push(text)
+      text = part.strings[inner + 1] as string
+    }
+    text += after
+  }
+  texts.push(text)
+  const forPostgres = () =>
+    compose(
+      strings,
+      parts.map((part) => (part instanceof Sql && part.postgres) || part),
+    )
+  return new Sql(texts, values, differs ? forPostgres : undefined)
 }
 
 function assertStorable(value: unknown): asserts value is SqlValue {

@@ -26,6 +26,14 @@ t.test('join() uses the given separator and needs a fragment', async (t) => {
   t.throws(() => join([]), TypeError)
 })
 
+t.test('a list of fragments may change after join()', async (t) => {
+  const fragments = [byEngine({ sqlite: sql`a`, postgres: sql`b` }), sql`c`]
+  const query = join(fragments)
+  fragments.pop()
+  t.equal(query.strings.join('?'), 'a, c')
+  t.equal(query.postgres?.strings.join('?'), 'b, c')
+})
+
 t.test('values that one engine cannot store are refused at the write', async (t) => {
   const wrong = [undefined, true, 1.5, Number.NaN, 2 ** 53, new Date(), {}, [], () => {}, 'a\0']
   for (const value of wrong) {
