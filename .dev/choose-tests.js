@@ -13,19 +13,22 @@ const HARMLESS = /\/(src\/.*|(warm-probe|kill-before-query)\.ts)$/
 
 /**
  * @param {string} root the checkout
- * @param {readonly string[]} words paths of test files, and words that a path has to contain, all of them; none: all
+ * @param {readonly string[]} words paths of test files and folders, and words that a path has to contain, all of them; none: all
  *   files but the trials
  * @returns {string[]} paths from the root
  */
 export function chooseTests(root, words) {
   const all = include.flatMap((pattern) => globSync(pattern, { cwd: root })).sort()
-  const isPath = (word) => all.includes(relative(root, resolve(word)))
-  const paths = words.filter(isPath).map((word) => relative(root, resolve(word)))
-  const others = words.filter((word) => !isPath(word))
+  const named = (word) => {
+    const path = relative(root, resolve(word))
+    return all.filter((file) => file === path || (word.includes('/') && file.startsWith(`${path}/`)))
+  }
+  const paths = words.flatMap(named)
+  const others = words.filter((word) => named(word).length === 0)
   if (words.length === 0) return all.filter((path) => !path.endsWith('.trial.test.ts'))
-  if (paths.length > 0 && others.length === 0) return paths
+  if (others.length === 0) return [...new Set(paths)]
   const found = all.filter((path) => others.every((word) => path.includes(word)))
-  return [...new Set([...paths, ...found])]
+  return found.length === 0 ? [] : [...new Set([...paths, ...found])]
 }
 
 /**

@@ -1,7 +1,7 @@
 // `npm test`: the tests, storage and modules on both engines. `npm run trials`: the others, which try the product as a
-// whole for minutes. `npm test -- cart service`: the files whose path has both words, or is one of them. On a PostgreSQL
-// of its own where a file asks for one, unless APP_TEST_DATABASE_URL names one; each test has a schema of its own
-// there. What a process says is in .tap/test-results, by its first file.
+// whole for minutes. `npm test -- cart service`: the files whose path has both words; a word may also be the path of
+// a file or folder. On a PostgreSQL of its own where a file asks for one, unless APP_TEST_DATABASE_URL names one; each
+// test has a schema of its own there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
 import {
