@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { CheckpointCounts, CheckpointReply } from './checkpoints.ts'
+import type { CheckpointCounts, CheckpointMode, CheckpointReply } from './checkpoints.ts'
 import { openWriter } from './open-connections.ts'
 import { serializeError } from './serialized-error.ts'
 
@@ -7,13 +7,14 @@ import { serializeError } from './serialized-error.ts'
 
 const { file } = workerData as { readonly file: string }
 const { database } = openWriter(file)
-const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
+const prepare = (mode: CheckpointMode) => database.prepare(`PRAGMA wal_checkpoint(${mode})`).raw()
+const checkpoints = { PASSIVE: prepare('PASSIVE'), TRUNCATE: prepare('TRUNCATE') }
 
-parentPort?.on('message', () => parentPort?.postMessage(reply()))
+parentPort?.on('message', (mode: CheckpointMode) => parentPort?.postMessage(reply(mode)))
 
-function reply(): CheckpointReply {
+function reply(mode: CheckpointMode): CheckpointReply {
   try {
-    return { counts: checkpoint.get() as CheckpointCounts }
+    return { counts: checkpoints[mode].get() as CheckpointCounts }
   } catch (error) {
     return { error: serializeError(error) }
   }

@@ -8,11 +8,19 @@ import { deserializeError, type SerializedError } from './serialized-error.ts'
 /** From this many pages in the log on a checkpoint runs. */
 export const CHECKPOINT_PAGES = 4_000
 /**
+ * A larger log is emptied, in bytes. The thread does that too: a COMMIT would block the event loop
+ * for it, for hundreds of milliseconds after a long backup.
+ */
+const LARGEST_LOG = 32 * 1024 * 1024
+/**
  * After a failure the next try waits for this many milliseconds, and for at least this many times
  * the duration of the failed one.
  */
 const REST_MS = 1_000
 const REST_FACTOR = 20
+
+/** PASSIVE writes the log back; TRUNCATE empties its file too, unless others read it. */
+export type CheckpointMode = 'PASSIVE' | 'TRUNCATE'
 
 /** Whether it was busy, the pages in the log, and those of them already in the file. */
 export type CheckpointCounts = [busy: number, pages: number, done: number]
@@ -31,14 +39,14 @@ export class Checkpoints {
   readonly #database: SqliteDatabase.Database
   readonly #exclusive: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly #onChange: (failure: Error | undefined) => void
-  readonly #checkpoint: () => Promise<CheckpointCounts>
+  readonly #checkpoint: (mode: CheckpointMode) => Promise<CheckpointCounts>
   readonly #look: SqliteDatabase.Statement
   #worker: Worker | undefined
   #failure: Error | undefined
   #running: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   #isStopped = false
-  /** Another process reads from the log: the next try comes when the log has this many pages. */
+  /** Others read from the log: the next try comes when it has this many pages, or began anew. */
   #pinned = 0
 
   constructor(
@@ -51,13 +59,13 @@ export class Checkpoints {
        * again.
        */
       readonly onChange: (failure: Error | undefined) => void
-      readonly checkpoint?: () => Promise<CheckpointCounts>
+      readonly checkpoint?: (mode: CheckpointMode) => Promise<CheckpointCounts>
     },
   ) {
     this.#database = database
     this.#exclusive = options.exclusive
     this.#onChange = options.onChange
-    this.#checkpoint = options.checkpoint ?? (() => this.#inThread())
+    this.#checkpoint = options.checkpoint ?? ((mode) => this.#inThread(mode))
     this.#look = database.prepare('PRAGMA wal_checkpoint(NOOP)').raw()
   }
 
@@ -99,11 +107,12 @@ export class Checkpoints {
     const begun = performance.now()
     try {
       if (!this.#isDue()) return
-      await this.#checkpoint()
+      await this.#checkpoint('PASSIVE')
+      const mode = this.#isLarge() ? 'TRUNCATE' : 'PASSIVE'
       // SQLite starts its log from the beginning only if all of it is written back. Pages written
       // meanwhile are few: they follow while nobody writes.
-      const [, pages, done] = await this.#exclusive(this.#checkpoint)
-      this.#pinned = done < pages ? pages + CHECKPOINT_PAGES : 0
+      const [busy, pages, done] = await this.#exclusive(() => this.#checkpoint(mode))
+      this.#pinned = busy || done < pages ? pages + CHECKPOINT_PAGES : 0
       this.#report(undefined)
     } catch (error) {
       if (this.#isStopped) return
@@ -119,16 +128,21 @@ export class Checkpoints {
   #isDue(): boolean {
     if (this.#failure !== undefined) return true
     const [, pages, done] = this.#look.get() as CheckpointCounts
-    return pages - done >= CHECKPOINT_PAGES && pages >= this.#pinned
+    if (pages < this.#pinned - CHECKPOINT_PAGES) this.#pinned = 0
+    return (pages - done >= CHECKPOINT_PAGES || this.#isLarge()) && pages >= this.#pinned
+  }
+
+  #isLarge(): boolean {
+    return this.bytes > LARGEST_LOG
   }
 
   /** @throws {Error} also if the thread cannot start, or ends */
-  async #inThread(): Promise<CheckpointCounts> {
+  async #inThread(mode: CheckpointMode): Promise<CheckpointCounts> {
     this.#worker ??= new Worker(script, { workerData: { file: this.#database.name }, execArgv: [] })
     const worker = this.#worker
     const reply = once(worker, 'message')
     worker.ref()
-    worker.postMessage(undefined)
+    worker.postMessage(mode)
     try {
       const [message] = (await reply) as [CheckpointReply]
       if ('error' in message) throw deserializeError(message.error)

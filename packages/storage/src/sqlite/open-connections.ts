@@ -6,9 +6,6 @@ import { rewriteLeftLog } from './rewrite-log.ts'
 /** How long a statement blocks the event loop for a lock; `retryWhileBusy` waits longer. */
 const BUSY_TIMEOUT_MS = 5
 
-/** The size to which a larger log is cut after a checkpoint, in bytes. */
-const KEPT_LOG = 16 * 1024 * 1024
-
 /**
  * temp_store 2 is MEMORY: requests need no temporary files, for which descriptors or space may be
  * missing.
@@ -31,7 +28,6 @@ export function openWriter(file: string, synchronous: keyof typeof SYNCHRONOUS =
     synchronous: SYNCHRONOUS[synchronous],
     foreign_keys: 1,
     wal_autocheckpoint: 0, // `Checkpoints` does it
-    journal_size_limit: KEPT_LOG,
   })
 }
 

@@ -164,6 +164,7 @@ export class SqliteStorage implements Storage {
       await copy
     } finally {
       this.#copies.delete(copy)
+      this.#checkpoints.run()
     }
   }
 
