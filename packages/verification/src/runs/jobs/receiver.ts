@@ -20,6 +20,8 @@ export class Receiver {
   readonly #open = new Set<string>()
   readonly #server: Server
   duplicates = 0
+  /** When a job arrived that had not arrived before, in epoch milliseconds. */
+  lastArrival = Date.now()
 
   constructor() {
     this.#server = createServer(async (request, response) => {
@@ -47,7 +49,9 @@ export class Receiver {
     const { number } = arrival
     if (this.#open.has(id)) this.failures.push(`the job of ${number} is done by two at once`)
     const before = this.#arrivals.get(id)
-    if (before !== undefined) {
+    if (before === undefined) {
+      this.lastArrival = Date.now()
+    } else {
       this.duplicates += 1
       if (isAlive(before.pid)) this.failures.push(`the job of ${number} is done again without a kill`)
     }

@@ -17,7 +17,7 @@ export interface JobsOptions {
 
 const KILLS = 5
 const AT_ONCE = 4
-/** The time limit until the last job is done, in milliseconds. */
+/** A job is lost when no other job has arrived for this long, in milliseconds. */
 const PATIENCE = 60_000
 
 /** Stores jobs on hosts that are killed; the receiver of the jobs notes each one that arrives. */
@@ -56,8 +56,8 @@ export async function runJobs({ folder, seed, database }: JobsOptions): Promise<
     await clients
 
     const missing = () => [...acknowledged].filter((number) => !receiver.numbers.has(number))
-    for (const deadline = Date.now() + PATIENCE; missing().length > 0 && Date.now() < deadline; )
-      await pause(50)
+    const isOverdue = () => Date.now() > receiver.lastArrival + PATIENCE
+    while (missing().length > 0 && !isOverdue()) await pause(50)
     const failures = [...receiver.failures, ...missing().map((number) => `the job of ${number} is lost`)]
     for (const number of receiver.numbers) {
       if (refused.has(number)) failures.push(`the job of ${number} is done, and its transaction failed`)
