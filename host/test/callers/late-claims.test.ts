@@ -52,6 +52,7 @@ async function application(t: Test, open: Open) {
   const activate = async () => {
     await installed.migrate((await readLockFile(directory)).modules)
     await installed.activate({ probed: true })
+    await installed.retired()
   }
   return {
     claim: async () => (await post('/guest/claim', { authorization, 'guest-token': token })).statusCode,
