@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { join, relative, resolve } from 'node:path'
-import { makeFolder, readOptionalText, writeDurably } from '@mortise/host'
+import { makeFolder, type OpenapiDocument, readOptionalText, writeDurably } from '@mortise/host'
 import { callUnlocked } from '../changes/database-in-use.ts'
-import { fileExists, generatorMissing } from '../failures/index.ts'
+import { Failure, fileExists, generatorMissing, noDocument, wrongUsage } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
 /** The first line of each file: what begins with it may be overwritten. */
@@ -53,18 +53,27 @@ export type Event<Type extends keyof Events = keyof Events> = Events[Type]
 `
 
 export const command: Command = {
-  examples: ['app client client', 'app client ../shop-frontend/src/api'],
+  examples: [
+    'app client client',
+    'app client ../shop-frontend/src/api',
+    'app client src/api https://shop.example/api',
+  ],
 
-  async run({ arguments: [name], terminal, application }) {
-    const directory = await application()
+  async run({ arguments: [name, address], terminal, application }) {
+    if (isUrl(name))
+      throw wrongUsage({ problem: `Name the folder before the URL: app client client ${name}` })
     const folder = resolve(name as string)
-    const generator = loadGenerator([directory, process.cwd()])
-    const document = await callUnlocked(directory, 'openapi')
+    const directory = address === undefined ? await application() : undefined
+    const generator = loadGenerator([directory ?? process.cwd(), process.cwd()])
+    const document =
+      directory === undefined
+        ? await fetchDocument(address as string)
+        : await callUnlocked(directory, 'openapi')
     const types = generator.astToString(await generator.default(JSON.stringify(document)))
     const files = { 'index.mjs': index, 'index.d.mts': indexTypes, 'api.d.mts': `${header}${types}` }
     for (const file of Object.keys(files)) await assertOurs(join(folder, file))
     await makeFolder(folder)
-    for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text)
+    for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text, 0o666)
     const { paths, webhooks = {} } = document
     const counts = { paths: Object.keys(paths).length, events: Object.keys(webhooks).length }
     terminal.result(
@@ -76,6 +85,27 @@ export const command: Command = {
       ].join('\n'),
     )
   },
+}
+
+const isUrl = (text: string | undefined) => text !== undefined && /^https?:\/\//.test(text)
+
+/** @param address the URL of an application, or of its document. @throws {Failure} */
+async function fetchDocument(address: string): Promise<OpenapiDocument> {
+  const url = /\.json$/.test(address) ? address : `${address.replace(/\/$/, '')}/openapi.json`
+  const failed = (reason: string, cause?: unknown) => noDocument({ url, reason, cause })
+  if (!isUrl(url) || !URL.canParse(url))
+    throw wrongUsage({ problem: `${address} is not a URL: write http://127.0.0.1:3000` })
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) })
+    if (!response.ok) throw failed(`the response is ${response.status}`)
+    const document = (await response.json()) as OpenapiDocument
+    if (typeof document?.paths !== 'object') throw failed('the response is not an OpenAPI document')
+    return document
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const { message, cause } = error as Error & { readonly cause?: Error }
+    throw failed(cause?.message || message, error)
+  }
 }
 
 /** It loads TypeScript, which the command does not have for itself. */

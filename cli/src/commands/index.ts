@@ -63,7 +63,10 @@ export const commands: readonly ListedCommand[] = [
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
   listed('openapi', 'print the OpenAPI document of the installed modules'),
   listed('dev [path]', 'run a module from its folder, and switch to its new code on each save'),
-  listed('client <folder>', 'write a typed client of the installed modules to a folder'),
+  listed(
+    'client <folder> [url]',
+    'write a typed client of the installed modules to a folder, or of the application at a URL',
+  ),
 ]
 
 /** `app host-upgrade` calls it. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -46,6 +46,12 @@ t.test("the client compiles in a stranger's strict project, and calls the applic
   const written = await application.run('client', join(project, 'client'))
   t.equal(written.exitCode, 0, written.stdout)
   t.match(written.json, { folder: join(project, 'client'), files: ['index.mjs', 'index.d.mts', 'api.d.mts'] })
+  const { mode } = await stat(join(project, 'client', 'api.d.mts'))
+  t.equal(
+    mode & 0o777,
+    0o666 & ~process.umask(),
+    'others can read the files, as any file that an editor writes',
+  )
 
   const compilerOptions = {
     strict: true,
@@ -72,6 +78,15 @@ t.test("the client compiles in a stranger's strict project, and calls the applic
   t.equal(compiled.stdout, '')
 
   const { url } = await runningHost(t, application.directory)
+  const remote = await application.run('client', join(project, 'remote'), url)
+  t.equal(remote.exitCode, 0, remote.stdout)
+  for (const file of ['index.mjs', 'index.d.mts', 'api.d.mts']) {
+    const ours = await readFile(join(project, 'client', file), 'utf8')
+    t.equal(await readFile(join(project, 'remote', file), 'utf8'), ours, `${file} from the URL is the same`)
+  }
+  const missing = await application.run('client', join(project, 'nothing'), `${url}/nowhere`)
+  t.equal(missing.exitCode, 3)
+  t.match(missing.json.error, { code: 'no-document', message: `${url}/nowhere/openapi.json` })
   const token = (await application.run('token', 'ann')).json.token
   await mkdir(join(project, 'built', 'client'), { recursive: true })
   await writeFile(
