@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { pointerTo } from './invalid-parts.ts'
+import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
 declare module 'fastify' {
@@ -96,7 +97,7 @@ const MAX_DEPTH = 100
 
 /**
  * Parses a JSON body (RFC 8259) and refuses what JSON.parse repairs silently: invalid UTF-8,
- * duplicate keys, `__proto__`, lone surrogates. Also refuses NUL, which PostgreSQL cannot store.
+ * duplicate keys, `__proto__`, lone surrogates, numbers that it rounds to an integer. Also refuses NUL, which PostgreSQL cannot store.
  *
  * @throws {Problem} `invalid-request`, with a pointer to the place
  */
@@ -114,6 +115,10 @@ export function parseJsonBody(bytes: Buffer): unknown {
 }
 
 const [QUOTE, COMMA, OBJECT, OBJECT_END, ARRAY, ARRAY_END] = Buffer.from('",{}[]')
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const endOfNumber = /[^-+.\deE]|$/g
 
 /** An open object or array of the scan. */
 interface Level {
@@ -152,6 +157,18 @@ function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
       const isObject = character === OBJECT
       levels.push({ keys: isObject ? new Set() : undefined, at: 0, expectsKey: isObject })
     } else if (character === OBJECT_END || character === ARRAY_END) levels.pop()
+    else if (character === MINUS || (character >= ZERO && character <= NINE)) {
+      endOfNumber.lastIndex = index
+      const end = (endOfNumber.exec(text) as RegExpExecArray).index
+      const literal = text.slice(index, end)
+      if (!keepsValue(literal)) {
+        throw invalid(
+          pointerOf(levels),
+          `must be a number that a double can hold: ${literal.slice(0, 40)} is not`,
+        )
+      }
+      index = end - 1
+    }
   }
   return { hasEscapedKey }
 }

@@ -20,26 +20,26 @@ export const Money = Type.Object(
 /** The control characters (Cc), for a character class. */
 const control = '\\x00-\\x1f\\x7f-\\x9f'
 /**
- * All characters except control characters and blanks (category Z; all other White_Space is Cc),
- * for a character class. The last range is for engines that work on UTF-16 code units: to them, the
- * range before it ends with a surrogate.
+ * Blanks (White_Space) and characters that show nothing (Default_Ignorable_Code_Point, the marks of
+ * annotations, the empty Braille cell), for a character class. Those above U+FFFF are left out:
+ * engines that work on UTF-16 code units cannot have them in a class.
  */
-const visible =
-  '\\x21-\\x7e\\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\u{10ffff}\ue000-\uffff'
+const invisible =
+  '\\x20\\xa0\\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb'
 
 /** A pattern for text without control characters. */
 export const noControls = `^[^${control}]*$`
 
 /**
- * Text with at least one visible character and no control character. The pattern is: blanks, a
- * visible character, the rest. Blanks and visible characters do not overlap, so matching takes
+ * Text with at least one visible character and no control character. The pattern is:
+ * invisible characters, a visible one, the rest. The first two do not overlap, so matching takes
  * linear time.
  */
 export const VisibleText = (options: { maxLength: number } & StringOptions) =>
   Type.String({
     minLength: 1,
-    pattern: `^[^${control}${visible}]*[${visible}][^${control}]*$`,
-    description: `1 to ${options.maxLength} characters, no control characters, not only blanks`,
+    pattern: `^[${invisible}]*[^${control}${invisible}][^${control}]*$`,
+    description: `1 to ${options.maxLength} characters, no control characters, at least one visible`,
     ...options,
   })
 

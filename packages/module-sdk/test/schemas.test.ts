@@ -22,17 +22,20 @@ t.test('the patterns keep to what every regular expression engine reads', async 
   }
 })
 
-t.test('a product is not only blanks, and has no control characters', async (t) => {
+t.test('a product has a visible character and no control characters', async (t) => {
   const wrong: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code === 0xd800) code = 0xe000
     const character = String.fromCodePoint(code)
-    const blank = /\p{White_Space}/u.test(character)
+    const invisible =
+      /\p{White_Space}|\u2800|[\ufff9-\ufffb]/u.test(character) ||
+      (code <= 0xffff && /\p{Default_Ignorable_Code_Point}/u.test(character))
     const control = /\p{Cc}/u.test(character)
     const right =
-      isProduct(character) === !(blank || control) &&
+      isProduct(character) === !(invisible || control) &&
       isProduct(` x${character}`) === !control &&
-      isProduct(`${character}x `) === !control
+      isProduct(`${character}x `) === !control &&
+      isProduct(` \u200b${character}`) === !(invisible || control)
     if (!right) wrong.push(code.toString(16))
   }
   t.same(wrong, [])
