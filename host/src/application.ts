@@ -7,7 +7,8 @@ import { AddressList } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { DestinationStream } from 'pino'
-import { createTokenVerifier } from './callers/token-verifier.ts'
+import { signedInCaller } from './callers/signed-in-caller.ts'
+import { createTokenVerifier, type TokenVerifier } from './callers/token-verifier.ts'
 import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
@@ -88,6 +89,7 @@ interface Parts {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
   readonly shares: ConcurrencyLimit
+  readonly tokens: TokenVerifier
   readonly tracing: Tracing | undefined
   readonly events: EventLog
   readonly watch: ChangeWatch
@@ -128,6 +130,7 @@ export class Application {
       proxies: new AddressList(config.server.trustProxy),
       onRefused: logRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
+      signedInCaller: (headers) => signedInCaller(headers, parts.tokens),
       basePath: config.basePath,
       listener: installed.listener,
     })
@@ -257,7 +260,7 @@ export class Application {
       await remember(config, storage)
       await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tracing, events, watch, closed }
+      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })

@@ -59,10 +59,9 @@ export const command: Command = {
     'app client src/api https://shop.example/api',
   ],
 
-  async run({ arguments: [name, address], terminal, application }) {
-    if (isUrl(name))
-      throw wrongUsage({ problem: `Name the folder before the URL: app client client ${name}` })
-    const folder = resolve(name as string)
+  async run({ arguments: [first, second], terminal, application }) {
+    const [name = 'client', address] = isUrl(first) ? [second, first] : [first, second]
+    const folder = resolve(name)
     const directory = address === undefined ? await application() : undefined
     const generator = loadGenerator([directory ?? process.cwd(), process.cwd()])
     const document =

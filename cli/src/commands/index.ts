@@ -65,7 +65,7 @@ export const commands: readonly ListedCommand[] = [
   listed('dev [path]', 'run a module from its folder, and switch to its new code on each save'),
   listed(
     'client <folder> [url]',
-    'write a typed client of the installed modules to a folder, or of the application at a URL',
+    'write a typed client of the installed modules to a folder; with a URL: of the application there',
   ),
 ]
 

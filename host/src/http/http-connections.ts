@@ -1,11 +1,12 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { AddressList, Problem } from '@mortise/module-sdk'
-import type { ConcurrencyLimit } from './limits/concurrency-limit.ts'
+import { type AddressList, addressKey, type Problem } from '@mortise/module-sdk'
+import { ConcurrencyLimit } from './limits/concurrency-limit.ts'
 import { problemBytes } from './refuse-connection.ts'
 import { busy, tooManyConnections } from './too-many.ts'
 
 export interface ConnectionsOptions {
-  /** Connections for any request. */
+  /** Connections for any request; the last tenth of them only for signed-in callers. */
   readonly maxConnections: number
   /** Connections per address; unlimited if undefined. */
   readonly shares?: ConcurrencyLimit | undefined
@@ -17,7 +18,7 @@ export interface ConnectionsOptions {
 
 /**
  * The limit that a connection exceeds: the total, or its address's share. Such a connection serves
- * only `/health/*`.
+ * only `/health/*`; beyond the total also one request of a signed-in caller.
  */
 export type OverLimit = 'all' | 'share'
 
@@ -29,17 +30,26 @@ export class Connections {
   readonly excess = new WeakMap<Socket, OverLimit>()
   #taken = 0
   /** The server itself drops more. */
-  readonly #beyondAll = new OverLimitConnections(Number.POSITIVE_INFINITY, busy)
+  readonly #beyondAll: OverLimitConnections
   readonly #beyondShare: OverLimitConnections
+  /** The requests of each signed-in caller on connections beyond all. */
+  readonly #reserve: ConcurrencyLimit
   readonly #told = new WeakSet<Socket>()
   /** Connections refused because their address was over its limit. */
   refused = 0
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    const { maxConnections } = options
+    const reserved = reservedConnections(maxConnections)
     // The other half is left to connections beyond all.
-    const most = Math.ceil(spareConnections(options.maxConnections) / 2)
+    const most = Math.ceil(spareConnections(maxConnections) / 2)
     this.#beyondShare = new OverLimitConnections(most, (socket) => this.refusal(socket))
+    this.#beyondAll = new OverLimitConnections(
+      Math.max(1, this.most - maxConnections + reserved - most),
+      busy,
+    )
+    this.#reserve = new ConcurrencyLimit(Math.ceil(reserved / 10))
   }
 
   /** The limit for open connections, including those for health. */
@@ -51,16 +61,28 @@ export class Connections {
     return this.#open
   }
 
-  /** Whether all connections for any request are taken. */
+  /** Whether all connections for any caller are taken. */
   get isFull(): boolean {
-    return this.#taken >= this.#options.maxConnections
+    const { maxConnections } = this.#options
+    return this.#taken >= maxConnections - reservedConnections(maxConnections)
+  }
+
+  /**
+   * Whether the request of a signed-in caller may use its connection beyond all: one caller gets a
+   * tenth of the reserve.
+   */
+  takeReserve(caller: string, response: ServerResponse): boolean {
+    if (reservedConnections(this.#options.maxConnections) === 0) return false
+    const giveBack = this.#reserve.take(caller)
+    if (giveBack !== undefined) response.once('close', giveBack)
+    return giveBack !== undefined
   }
 
   take(socket: Socket): OverLimit | undefined {
     const { shares, proxies } = this.#options
     const { remoteAddress = '' } = socket
     const isUnlimited = shares === undefined || proxies?.has(remoteAddress)
-    const giveBack = isUnlimited ? () => {} : shares.take(remoteAddress)
+    const giveBack = isUnlimited ? () => {} : shares.take(addressKey(remoteAddress))
     const excess = giveBack === undefined ? 'share' : this.isFull ? 'all' : undefined
     this.#open.add(socket)
     if (excess === undefined) this.#taken += 1
@@ -96,6 +118,9 @@ export class Connections {
   }
 }
 
+/** Those of `maxConnections` that are kept for signed-in callers. */
+const reservedConnections = (maxConnections: number) => Math.floor(maxConnections / 10)
+
 /** Additional connections for `/health/*` alone. */
 const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxConnections / 10))
 
@@ -103,7 +128,8 @@ const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxC
 const SPARE_TIME = 2_000
 
 /**
- * Connections beyond a limit: each gets one request, which is refused unless it asks for health.
+ * Connections beyond a limit: each gets one request, which is refused unless it asks for health or
+ * uses the reserve.
  */
 class OverLimitConnections {
   readonly #most: number

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RecentRefusals } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
@@ -16,6 +16,11 @@ export interface ServerOptions extends ConnectionsOptions {
   readonly listener: RequestListener
   /** Requests in progress at a time, without those whose response has begun, such as streams. */
   readonly maxRequests: number
+  /**
+   * The signed-in caller of a request, who may use connections beyond the limit for all; undefined
+   * for others.
+   */
+  readonly signedInCaller?: ((headers: IncomingHttpHeaders) => Promise<string | undefined>) | undefined
   /** Prefix of every path; '' for none. */
   readonly basePath?: string
   /** After about how many milliseconds a response is ended if its client reads nothing. */
@@ -42,7 +47,7 @@ export function createServer(options: ServerOptions): {
   connections: Connections
   stalled: StalledResponses
 } {
-  const { listener, basePath = '', patience = STALLED } = options
+  const { listener, basePath = '', patience = STALLED, signedInCaller = async () => undefined } = options
   const admission = new Admission(options)
   const connections = new Connections(options)
   const isHealth = ({ url = '' }: IncomingMessage) => url.startsWith(`${basePath}/health/`)
@@ -57,8 +62,14 @@ export function createServer(options: ServerOptions): {
     if (problem) respondProblem(problem, request, response)
     else if (isHealth(request)) listener(request, response)
     else if (excess === 'share') respondProblem(connections.refusal(request.socket), request, response)
-    else if (excess === 'all') admission.refuse(request, response)
+    else if (excess === 'all') admitBeyondAll(request, response)
     else admission.take(request, response)
+  }
+
+  const admitBeyondAll: RequestListener = async (request, response) => {
+    const caller = await signedInCaller(request.headers)
+    if (caller !== undefined && connections.takeReserve(caller, response)) admission.take(request, response)
+    else admission.refuse(request, response)
   }
 
   const server = http.createServer(

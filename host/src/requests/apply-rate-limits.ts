@@ -210,7 +210,7 @@ export const forwardedLimit = fp<ForwardedSharesOptions>(
       // Without a forwarded address the request is the proxy's own.
       if (ip === socket.remoteAddress || request.routeOptions.config.unlimited === true || isOwn(request))
         return done()
-      const giveBack = shares.take(ip)
+      const giveBack = shares.take(addressKey(ip))
       if (giveBack === undefined) throw tooManyAtOnce(shares.most)
       reply.raw.once('close', giveBack)
       done()

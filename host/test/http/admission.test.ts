@@ -4,14 +4,14 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createServer } from '../../src/http/server.ts'
+import { createServer, type ServerOptions } from '../../src/http/server.ts'
 import { answersIn, dial, exchange, listen } from './exchange.ts'
 
 const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
 const last = (path: string) => request(path, 'Connection: close\r\n')
 
 /** A server that answers when it is told to, other than /health/live. */
-async function slowServer(t: Test, options: { maxRequests?: number; maxConnections?: number }) {
+async function slowServer(t: Test, options: Partial<ServerOptions>) {
   const begun: { url: string; response: ServerResponse }[] = []
   let arrived = 0
   const server = await listen(
@@ -135,6 +135,34 @@ t.test('connections beyond the maximum are for health alone', async (t) => {
   t.match(other, { status: 503, headers: { connection: 'close', 'retry-after': '1' } })
   const [silent] = answersIn(await send(t, server, '').all)
   t.match(silent, { status: 503, headers: { connection: 'close' } }, 'and none stays without a request')
+})
+
+t.test('the last tenth of the connections is for signed-in callers, a tenth of it for each', async (t) => {
+  const { server, begun, until, answer } = await slowServer(t, {
+    maxConnections: 20,
+    signedInCaller: async ({ authorization }) => authorization,
+  })
+  for (let count = 1; count <= 18; count += 1) {
+    send(t, server, request('/busy'))
+    await until(count)
+  }
+  const [stranger] = await exchange(t, server, last('/stranger'))
+  t.match(stranger, { status: 503 })
+  const ann = send(t, server, request('/ann', 'Authorization: ann\r\n'))
+  await until(19)
+  const [second] = await exchange(t, server, request('/ann', 'Authorization: ann\r\n'))
+  t.match(second, { status: 503 }, 'a caller has one connection of the two')
+  const bob = send(t, server, request('/bob', 'Authorization: bob\r\n'))
+  await until(20)
+  for (const index of [18, 19]) answer(index)
+  t.match(answersIn(await ann.all), [{ status: 200, headers: { connection: 'close' } }])
+  t.match(answersIn(await bob.all), [{ status: 200, headers: { connection: 'close' } }])
+  send(t, server, request('/ann', 'Authorization: ann\r\n'))
+  await until(21)
+  t.same(
+    begun.slice(18).map(({ url }) => url),
+    ['/ann', '/bob', '/ann'],
+  )
 })
 
 t.test('open() starts all waiting requests', async (t) => {

@@ -1,8 +1,6 @@
-import { addressKey } from '@mortise/module-sdk'
-
-/** Limits the concurrent uses of something per address (IPv6: /64). */
+/** Limits the concurrent uses of something per key: an address, or a caller. */
 export class ConcurrencyLimit {
-  /** The limit per address; Infinity for none. */
+  /** The limit per key; Infinity for none. */
   readonly most: number
   readonly #taken = new Map<string, number>()
 
@@ -12,11 +10,10 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * @returns a function that releases the use, to be called once; undefined if the address is at
-   * its limit
+   * @returns a function that releases the use, to be called once; undefined if the key is at its
+   * limit
    */
-  take(address: string): (() => void) | undefined {
-    const key = addressKey(address)
+  take(key: string): (() => void) | undefined {
     const taken = this.#taken.get(key) ?? 0
     if (taken >= this.most) return undefined
     this.#taken.set(key, taken + 1)

@@ -140,9 +140,11 @@ export async function runShares(
           `${late[0]?.path}: ${late[0]?.said} after ${late[0]?.milliseconds} ms, ${slowest} ms in the idle host`,
       )
     const refused = visited.filter(({ said }) => said !== 200)
-    count(`new connections refused during readers at ${where}`, refused.length)
-    if (refused.length > 0 && from.length === 1)
-      failures.push(`readers at ${where} caused ${refused.length} refusals of others: ${refused[0]?.said}`)
+    count('new connections of a signed-in caller', visited.length)
+    if (refused.length > 0)
+      failures.push(
+        `during readers at ${where} ${refused.length} of ${visited.length} new connections of a signed-in caller were refused: ${refused[0]?.said}`,
+      )
     return [attacked, idle, times] as const
   }
 
