@@ -51,13 +51,13 @@ function afterCursor({ data, rpp, more }: CursorPage<{ readonly id: string }>): 
   return { answer: { data, rpp }, links: more && last ? [['next', { rpp, after: last.id }]] : [] }
 }
 
-function atPage({ data, page, rpp, total, until }: Page<unknown>): Linked {
+function atPage({ data, page, rpp, total, totalIsExact, until }: Page<unknown>): Linked {
   const pages = Math.ceil(total / rpp)
   const links: Linked['links'] = Array.from(pagesToLink(page, pages), ([relation, number]) => [
     relation,
     { page: number, rpp, ...(until !== undefined && { until }) },
   ])
-  return { answer: { data, page, rpp, total, pages }, links }
+  return { answer: { data, page, rpp, total, totalIsExact, pages }, links }
 }
 
 /** An empty list has no pages; from a page past the end, `prev` leads back to the last. */

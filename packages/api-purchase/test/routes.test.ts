@@ -32,7 +32,14 @@ testOnEngines('POST /purchase returns 201 with the purchase and its location', a
   t.same((await ann.get(`/purchase/${purchase.id}`)).json(), purchase)
   t.same((await ann.get(`/purchase/${purchase.id}/item`)).json(), { data: purchase.items })
   const { items: _, ...summary } = purchase
-  t.same((await ann.get('/purchase')).json(), { data: [summary], page: 1, rpp: 20, total: 1, pages: 1 })
+  t.same((await ann.get('/purchase')).json(), {
+    data: [summary],
+    page: 1,
+    rpp: 20,
+    total: 1,
+    totalIsExact: true,
+    pages: 1,
+  })
 })
 
 testOnEngines('the location of a purchase is below the base path', async (t) => {
@@ -143,6 +150,17 @@ testOnEngines('GET /purchase rejects an invalid query and names the parameter', 
   }
 })
 
+testOnEngines('a page that begins beyond row 10,000 is refused with the remedy', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  await purchased(ann)
+  for (const query of ['page=101&rpp=100', 'page=501', 'page=2147483647']) {
+    const response = await ann.get(`/purchase?${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.match(response.json().errors, [{ parameter: 'page', detail: /`after`/ }])
+  }
+})
+
 testOnEngines('GET /purchase accepts values at the limits', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
@@ -159,11 +177,12 @@ testOnEngines('GET /purchase accepts values at the limits', async (t) => {
     t.equal(response.statusCode, 200, query)
     t.equal(response.json().data.length, 1)
   }
-  t.match((await ann.get('/purchase?page=2147483647&rpp=100')).json(), {
+  t.match((await ann.get('/purchase?page=100&rpp=100')).json(), {
     data: [],
-    page: 2_147_483_647,
+    page: 100,
     rpp: 100,
     total: 1,
+    totalIsExact: true,
     pages: 1,
   })
   t.match((await ann.get('/purchase?status=completed')).json(), { data: [], total: 0, pages: 0 })
@@ -200,7 +219,7 @@ for (const { name, scope, query } of [
 testOnEngines('an empty list has no links', async (t) => {
   const host = await purchaseHost(t)
   const response = await host.user('ann').get('/purchase')
-  t.same(response.json(), { data: [], page: 1, rpp: 20, total: 0, pages: 0 })
+  t.same(response.json(), { data: [], page: 1, rpp: 20, total: 0, totalIsExact: true, pages: 0 })
   t.equal(response.headers.link, undefined)
 })
 

@@ -167,7 +167,8 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
       const { pages, total } = (await caller.get(list)).json()
       const filter = { '': sql`TRUE`, '&status=cancelled': sql`status = 'cancelled'` }[status]
       const count = sql`SELECT count(*) AS total FROM purchase WHERE ${rows} AND ${filter ?? sql`status = 'confirmed'`}`
-      t.strictSame({ total }, await host.database.one(count), `${name}${status}`)
+      const all = await host.database.one<{ total: number }>(count)
+      t.equal(total, Math.min(all.total, 10_000), `${name}${status}`)
       for (const page of [1, Math.ceil(pages / 2), pages]) {
         const cost = await pagesOf(host, engine, MOST[engine], () => caller.get(`${list}&page=${page}`))
         t.ok(cost > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)

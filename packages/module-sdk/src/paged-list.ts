@@ -4,6 +4,9 @@ import type { CursorPage, Page } from './request.ts'
 import { byEngine, identifier, join, type Sql, type SqlValue, sql } from './sql.ts'
 import { many, maybeOne, one, type Transaction } from './transaction.ts'
 
+/** Pages end here, and a total is exact up to here: further rows are read with `after`. */
+export const MOST_PAGED = 10_000
+
 export interface PagedListOptions {
   /** The columns to select. A list that accepts `after` needs `id` among them. */
   readonly columns: Sql
@@ -70,15 +73,18 @@ export class PagedList<Row> {
   }
 
   /**
-   * One page, with the exact total.
-   * @throws {Problem} `invalid-request` for an `until` that is no id of `known`
+   * One page, with the total: exact up to `MOST_PAGED`.
+   * @throws {Problem} `invalid-request` for an `until` that is no id of `known`, and for a page that
+   * begins beyond row `MOST_PAGED`
    */
   *page<Item>(query: ListQuery, rows: ListedRows, toItem: (row: Row) => Item): Transaction<Page<Item>> {
     const { page, rpp } = query
+    if ((page - 1) * rpp >= MOST_PAGED) throw tooFar(rpp)
     const sent = query.until === undefined ? undefined : yield* this.#find('until', query.until, rows)
     const { rows: found, total, until } = yield* this.#pageOf(query, rows, sent)
     const walk = this.#options.walks && { until: query.until ?? (yield* this.#idAt(until)) }
-    return { data: found.map(toItem), page, rpp, total, ...walk }
+    const counted = { total: Math.min(total, MOST_PAGED), totalIsExact: total <= MOST_PAGED }
+    return { data: found.map(toItem), page, rpp, ...counted, ...walk }
   }
 
   /**
@@ -111,9 +117,8 @@ export class PagedList<Row> {
     const { where, filter, position } = this.#conditionsOf(listed)
     const until = sent ?? (walks ? yield* this.#newest(position, where) : null)
     const all = this.#all(where, filter, until === null ? undefined : sql`${this.#position} <= ${until}`)
-    const { total } = yield* one<{ total: number }>(
-      sql`SELECT count(*) AS total FROM ${this.#table} WHERE ${all}`,
-    )
+    const { total } = yield* one<{ total: number }>(sql`
+      SELECT count(*) AS total FROM (SELECT 1 FROM ${this.#table} WHERE ${all} LIMIT ${MOST_PAGED + 1}) AS counted`)
     const rows = yield* many<Row>(sql`
       SELECT ${columns} FROM ${this.#table} WHERE ${all}
       ORDER BY ${position} ${this.#direction} LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
@@ -190,6 +195,12 @@ export class PagedList<Row> {
     return present.length === 0 ? sql`TRUE` : join(present, ' AND ')
   }
 }
+
+const tooFar = (rpp: number) =>
+  invalidRequest({
+    parameter: 'page',
+    detail: `must be ${Math.ceil(MOST_PAGED / rpp)} or less: pages end at row ${MOST_PAGED}. Read on with \`after\` and the last id, without \`page\``,
+  })
 
 interface Found<Row> {
   readonly rows: Row[]

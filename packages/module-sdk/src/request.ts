@@ -26,8 +26,10 @@ export interface Page<Item> {
   readonly data: Item[]
   readonly page: number
   readonly rpp: number
-  /** The number of items in the whole list. */
+  /** The number of items in the whole list, or the largest that is counted. */
   readonly total: number
+  /** False: the list has more items than `total`. */
+  readonly totalIsExact: boolean
   /**
    * The state of the list at the start of the walk. It goes into the links, so that a walk neither
    * repeats nor skips items. See `walkQuery`.
@@ -49,6 +51,7 @@ export interface LinkedPage<Item> {
   page: number
   rpp: number
   total: number
+  totalIsExact: boolean
   pages: number
 }
 

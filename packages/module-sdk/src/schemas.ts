@@ -73,7 +73,10 @@ export const Strict = <Properties extends TProperties>(
 export const List = <Item extends TSchema>(item: Item) =>
   Type.Object({ data: Type.Array(item) }, titled(item, 'List'))
 
-const Total = Type.Integer({ description: 'the number of rows on all pages' })
+const Total = Type.Integer({ description: 'the number of rows on all pages, at most 10,000' })
+const TotalIsExact = Type.Boolean({
+  description: 'false: the list has more than 10,000 rows. Use `after` for those beyond',
+})
 
 /** One page of a list, as `reply.paged` returns it. The title of a page of `Note` is `NotePage`. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
@@ -83,6 +86,7 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
       page: Type.Integer(),
       rpp: Type.Integer(),
       total: Total,
+      totalIsExact: TotalIsExact,
       pages: Type.Integer(),
     },
     titled(item, 'Page'),
@@ -102,6 +106,7 @@ export const CursorPageOf = <Item extends TSchema>(item: Item) =>
       page: Type.Optional(Type.Integer()),
       rpp: Type.Integer(),
       total: Type.Optional(Total),
+      totalIsExact: Type.Optional(TotalIsExact),
       pages: Type.Optional(Type.Integer()),
     },
     titled(item, 'Page'),

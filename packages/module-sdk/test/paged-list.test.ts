@@ -43,15 +43,41 @@ function fill(t: Pick<Test, 'teardown'>, count: number) {
     database.transaction(() => list.page({ page: 1, rpp: 2, ...query }, rows, ({ id }) => id))
   const read = (query: object, rows: ListedRows = anns, list = bySeq) =>
     database.transaction(() => list.read({ page: 1, rpp: 2, ...query }, rows, (note) => note))
-  return { add, ids, page, read, remove }
+  return { add, database, ids, page, read, remove }
 }
 
 t.test('a page has the rows of its number, newest first, and the exact total', async (t) => {
   const { ids, page } = fill(t, 5)
-  t.match(page({}), { data: [ids[0], ids[1]], page: 1, rpp: 2, total: 5 })
+  t.match(page({}), { data: [ids[0], ids[1]], page: 1, rpp: 2, total: 5, totalIsExact: true })
   t.match(page({ page: 3 }), { data: [ids[4]], total: 5 })
   t.match(page({ page: 4 }), { data: [], total: 5 })
-  t.strictSame(page({}, anns, byId), { data: [ids[0], ids[1]], page: 1, rpp: 2, total: 5 })
+  t.strictSame(page({}, anns, byId), {
+    data: [ids[0], ids[1]],
+    page: 1,
+    rpp: 2,
+    total: 5,
+    totalIsExact: true,
+  })
+})
+
+t.test('pages and an exact total end at row 10,000, and `after` reads on', async (t) => {
+  const { database, page, read } = fill(t, 0)
+  const insert = (first: number, last: number) =>
+    database.transaction(() =>
+      run(sql`
+        WITH RECURSIVE row (number) AS (VALUES (${first}) UNION ALL SELECT number + 1 FROM row WHERE number < ${last})
+        INSERT INTO note (id, owner, kind) SELECT 'note_' || CAST(number AS INTEGER), 'ann', 'even' FROM row`),
+    )
+  insert(1, 10_000)
+  const last = { page: 100, rpp: 100 }
+  t.match(page(last), { total: 10_000, totalIsExact: true, data: { length: 100, 99: 'note_1' } })
+  insert(10_001, 10_001)
+  t.match(page(last), { total: 10_000, totalIsExact: false, data: { length: 100, 99: 'note_2' } })
+  t.match(page({ page: 3_334, rpp: 3 }), { data: ['note_2', 'note_1'] }, 'the last page begins at row 10,000')
+  const errors = [{ parameter: 'page', detail: /^must be 100 or less.*`after`/ }]
+  t.throws(() => page({ page: 101, rpp: 100 }), { code: 'invalid-request', members: { errors } })
+  t.throws(() => page({ page: 2_147_483_647, rpp: 100 }), { code: 'invalid-request', members: { errors } })
+  t.match(read({ after: 'note_2' }), { data: [{ id: 'note_1' }], more: false })
 })
 
 t.test('an ascending list begins with the smallest position', async (t) => {
@@ -72,7 +98,7 @@ t.test('a walk shows the list as it was at the start', async (t) => {
 })
 
 t.test('an empty list has an empty `until`', async (t) => {
-  t.strictSame(fill(t, 0).page({}), { data: [], page: 1, rpp: 2, total: 0, until: '' })
+  t.strictSame(fill(t, 0).page({}), { data: [], page: 1, rpp: 2, total: 0, totalIsExact: true, until: '' })
 })
 
 t.test('a filter leaves rows out, and the start of the walk alone', async (t) => {

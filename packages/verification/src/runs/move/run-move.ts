@@ -101,7 +101,7 @@ class Readers {
   constructor(url: string, token: string, pages: number) {
     const loop = async () => {
       while (!this.#isOver) {
-        const page = 1 + Math.floor(Math.random() * pages)
+        const page = 1 + Math.floor(Math.random() * Math.min(pages, 1_000))
         const response = await fetch(`${url}/purchase?owner=*&rpp=10&page=${page}`, {
           headers: { authorization: `Bearer ${token}` },
         })

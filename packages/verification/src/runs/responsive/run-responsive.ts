@@ -63,7 +63,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
       if (!response.ok) failures.push(`GET ${path} got ${response.status}`)
     }
     const random = new Random(seed)
-    const page = () => random.between(1, Math.ceil(rows / 20))
+    const page = () => random.between(1, Math.ceil(Math.min(rows, 10_000) / 20))
     const lists = async () => {
       for (const [path, token] of [
         ['/purchase', ann],
