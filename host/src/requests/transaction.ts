@@ -61,8 +61,8 @@ export const transaction = fp<TransactionOptions>(
   },
 )
 
-/** Whether requests with this method may carry an Idempotency-Key; others need none. */
-export const takesKey = (method: string) => method === 'POST' || method === 'PATCH'
+/** Whether requests with this method may carry an Idempotency-Key: those that write. */
+export const takesKey = (method: string) => !isRead(method)
 
 interface WithReply extends FastifyRequest {
   /** Null during a transaction and after the commit. */

@@ -76,6 +76,8 @@ async function noteApp(
           return answer(200, {})
         }),
       )
+      app.put('/note/:id', { config, schema: { body, params: IdParams } }, write)
+      app.delete('/note/:id', { config, schema: { params: IdParams } }, write)
       app.post('/by-itself', { config, schema: { body } }, async () => ({ done: true }))
     },
   })
@@ -124,6 +126,28 @@ testOnEngines('a request is done once, and its answer repeated to the byte', asy
     t.not(next.headers['request-id'], first.headers['request-id'])
   }
   t.equal(await notes(storage), 1)
+})
+
+testOnEngines('a repeated PATCH, PUT or DELETE is done once too', async (t, open) => {
+  const storage = await noteStorage(open)
+  const { get, post } = await noteApp(t, storage, function* (request) {
+    return yield* addNote({ ...request, caller: request.caller, body: { text: request.method } } as never)
+  })
+  for (const [index, method] of (['PATCH', 'PUT', 'DELETE'] as const).entries()) {
+    const payload = method === 'DELETE' ? '' : { text: 'hello' }
+    const request = { method, url: '/note/note_1', payload } as const
+    const first = await post('k', request)
+    t.equal(first.statusCode, 201, first.body)
+    const next = await post('k', request)
+    t.same(repeated(next), repeated(first))
+    t.equal(next.headers['idempotent-replayed'], 'true')
+    t.equal(await notes(storage), index + 1)
+    const other = await post('k', { ...request, url: '/note/note_2' })
+    t.match(other.json(), { status: 422, code: 'idempotency-mismatch' })
+  }
+  const { state, answers } = (await get('k')).json()
+  t.equal(state, 'done')
+  t.equal(answers.length, 3, 'one for each method')
 })
 
 testOnEngines('a stored answer needs the scopes that it was decided with', async (t, open) => {

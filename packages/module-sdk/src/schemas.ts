@@ -22,10 +22,11 @@ const control = '\\x00-\\x1f\\x7f-\\x9f'
 /**
  * Blanks (White_Space) and characters that show nothing (Default_Ignorable_Code_Point, the marks of
  * annotations, the empty Braille cell), for a character class. Those above U+FFFF are left out:
- * engines that work on UTF-16 code units cannot have them in a class.
+ * engines that work on UTF-16 code units cannot have them in a class. U+2027, a hyphenation point, is
+ * in because U+2028 as the first of a range would end a regular expression in JavaScript source.
  */
 const invisible =
-  '\\x20\\xa0\\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb'
+  '\\x20\\xa0\\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2027-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb'
 
 /** A pattern for text without control characters. */
 export const noControls = `^[^${control}]*$`

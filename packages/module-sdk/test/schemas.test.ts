@@ -28,7 +28,7 @@ t.test('a product has a visible character and no control characters', async (t) 
     if (code === 0xd800) code = 0xe000
     const character = String.fromCodePoint(code)
     const invisible =
-      /\p{White_Space}|\u2800|[\ufff9-\ufffb]/u.test(character) ||
+      /\p{White_Space}|\u2027|\u2800|[\ufff9-\ufffb]/u.test(character) ||
       (code <= 0xffff && /\p{Default_Ignorable_Code_Point}/u.test(character))
     const control = /\p{Cc}/u.test(character)
     const right =
