@@ -2,7 +2,15 @@
 // `npm create mortise@latest shop`: makes a folder whose package.json has the command as a dependency, installs it, and
 // lets the command do the rest. So this has no dependencies, and nothing is downloaded twice.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -17,9 +25,18 @@ Example: npm create mortise@latest shop -- --modules api-cart,api-purchase`
 const { version, engines } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
 const template = join(import.meta.dirname, 'template')
 
+/** The bare names that the command knows. Any other module has a full name: @acme/api-review, npm:api-review. */
+const bareNames = ['api-cart', 'api-purchase', 'api-event']
+
+checkNode()
 const { folder, modules } = readArguments()
+checkModules()
+const isNew = !existsSync(folder)
+// A signal ends the program that runs; this then removes the folder.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 makeFolder()
-run('npm install', 'npm', ['install', '--no-audit', '--no-fund'])
+// npm's cache is asked first: npm looks again if it lacks the version.
+run('npm install', 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'])
 const command = join(folder, 'node_modules', '@mortise', 'cli', 'bin.js')
 run('app init', process.execPath, [command, 'init'], 'ignore')
 if (modules.length > 0) run('app module-install', process.execPath, [command, 'module-install', ...modules])
@@ -46,6 +63,27 @@ function readArguments() {
   } catch (error) {
     end(2, `${error.message}\n\n${usage}`)
   }
+}
+
+/** Before anything is downloaded. */
+function checkNode() {
+  const [major, minor, patch] = process.versions.node.split('.').map(Number)
+  const runs =
+    major >= 26 ||
+    (major === 24 && minor >= 15) ||
+    (major === 22 && (minor > 22 || (minor === 22 && patch >= 2)))
+  if (!runs)
+    end(2, `Mortise needs Node ${engines.node}, and this is ${process.versions.node}. Install a newer Node.`)
+}
+
+function checkModules() {
+  const unknown = modules.find((name) => /^[\w-]+$/.test(name) && !bareNames.includes(name))
+  if (unknown === undefined) return
+  const known = bareNames.join(', ')
+  end(
+    3,
+    `Unknown module "${unknown}". The known names are ${known}. For a package on npm, write npm:${unknown}.`,
+  )
 }
 
 /** A folder with a repository and nothing else counts as empty. */
@@ -82,7 +120,18 @@ function run(what, program, args, stdout = 'inherit') {
   })
   if (status === 0) return
   const reason = error ? ` (${error.message})` : ''
-  end(status || 1, `"${what}" failed${reason}. Remove ${folder}, and try again.`)
+  removeFolder()
+  end(status || 1, `"${what}" failed${reason}. ${folder} is as it was before. Try again.`)
+}
+
+/** What this has made; a repository that was there stays. */
+function removeFolder() {
+  const made = isNew
+    ? [folder]
+    : readdirSync(folder)
+        .filter((name) => name !== '.git')
+        .map((name) => join(folder, name))
+  for (const path of made) rmSync(path, { recursive: true, force: true })
 }
 
 function end(code, text) {

@@ -43,15 +43,12 @@ function describe(
   dryRun: boolean,
   running: { readonly pid: number; readonly version: string } | null,
 ): string {
-  if (host === undefined) return 'Nothing to do: this host is already pinned.'
+  if (host === undefined) return 'Nothing to do: the application runs on this host version already.'
   const { from, to } = host
-  if (dryRun) {
-    return from === to
-      ? `Would pin host ${to}, the running one: there is no newer version.`
-      : `Would upgrade the host from ${from} to ${to}.`
-  }
+  const change = from === to ? `host ${to}` : `host ${to} instead of ${from}`
+  if (dryRun) return `Would pin ${change}.`
   return [
-    `Pinned host ${to} instead of ${from}, as generation ${generation}.`,
+    `Pinned ${change}, as generation ${generation}.`,
     ...disabled.map((id) => `Disabled ${id}.`),
     running === null
       ? 'Next: app start'

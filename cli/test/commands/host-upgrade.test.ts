@@ -108,6 +108,19 @@ t.test(
   },
 )
 
+t.test(
+  'if nothing is newer, the first upgrade has nothing to do, and a named version is pinned',
+  async (t) => {
+    const { directory, run } = await applicationWithRelease(t, '1.0.0')
+    const before = await readLockFile(directory)
+    const newest = await run('host-upgrade')
+    t.match(newest, { exitCode: 0, json: { host: null } })
+    t.strictSame(await readLockFile(directory), before)
+    const named = await run('host-upgrade', '1.0.0')
+    t.match(named, { exitCode: 0, json: { host: { from: '1.0.0', to: '1.0.0' } } })
+  },
+)
+
 t.test('the plan says that a host is older', async (t) => {
   const { root, run } = await pinnedApplication(t)
   await packRelease(join(root, 'packages'), '1.0.5')

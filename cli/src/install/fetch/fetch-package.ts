@@ -33,6 +33,8 @@ export interface FetchedPackage {
   readonly from: string
   /** The verified signer, if the registry publishes signatures. */
   readonly signed?: Signed | undefined
+  /** The version, if a registry names it. */
+  readonly version?: string | undefined
   /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
 }
@@ -69,7 +71,7 @@ async function fetchFrom(source: Source, options: NpmOptions, expected?: string)
       throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
     }
     const { deprecated } = manifest as { deprecated?: string }
-    return { ...(await download(manifest, options, expected)), signed, deprecated }
+    return { ...(await download(manifest, options, expected)), version, signed, deprecated }
   })
 }
 

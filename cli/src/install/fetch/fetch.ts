@@ -1,4 +1,5 @@
 import { Failure, previousNotFetched, storeIncompleteForDryRun } from '../../failures/index.ts'
+import { hostPackageOf } from '../../store/host-package.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 import { checkLockedBytes } from '../../store/same-bytes.ts'
 import { isStored } from '../../store/staging.ts'
@@ -51,7 +52,7 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
     if (fromOutside) throw failures[0]
     return { ...resolved, ...nothingFetched, missing, restored, failures }
   }
-  const fresh = await stageAll(sources, await unlessPinned(resolved, npm), options, terminal)
+  const fresh = await stageAll(sources, await unlessPresent(resolved, npm), options, terminal)
   return { ...resolved, ...fresh, missing, restored, failures }
 }
 
@@ -75,13 +76,20 @@ async function fetchPrevious(
   }
 }
 
-/** Undefined if the host is exactly the pinned one, and the store has it. */
-async function unlessPinned(
-  { input, target: { host }, hostSource }: Resolved,
+/**
+ * Undefined if the host is exactly the pinned one, and the store has it. Without a pinned host: if
+ * the newest version is that of the host that runs the application.
+ */
+async function unlessPresent(
+  { input, target, hostSource }: Resolved,
   npm: NpmOptions,
 ): Promise<Source | undefined> {
-  if (hostSource === undefined || host === undefined) return hostSource
-  const { integrity } = await fetchPackage(hostSource, npm)
-  const isPinned = integrity === host.integrity && (await isStored(input.directory, host))
-  return isPinned ? undefined : hostSource
+  const { host } = target
+  const isNamed = input.kind === 'host-upgrade' && input.version !== 'latest'
+  if (hostSource === undefined || (host === undefined && isNamed)) return hostSource
+  const { integrity, version } = await fetchPackage(hostSource, npm)
+  const isPresent = host
+    ? integrity === host.integrity && (await isStored(input.directory, host))
+    : version === hostPackageOf(target, input.directory).version
+  return isPresent ? undefined : hostSource
 }
