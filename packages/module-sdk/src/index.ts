@@ -12,6 +12,14 @@ export {
   type ModulePlugin,
 } from './define-module.ts'
 export {
+  EventStream,
+  eventStream,
+  type StreamedEvents,
+  type StreamLimits,
+  type StreamProblem,
+  streamProblems,
+} from './event-stream.ts'
+export {
   type CloudEvent,
   type Event,
   type EventLog,
