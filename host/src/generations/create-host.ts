@@ -1,4 +1,4 @@
-import { type Access, DAY, deleteExpired } from '@mortise/module-sdk'
+import { type Access, currentTime, DAY, deleteExpired } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from '../callers/access.ts'
@@ -151,7 +151,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     everyMinute(app, database, 'host/guests', () => deleteExpired('mortise_guest'))
     everyMinute(app, database, 'host/idempotency', () => forgetExpired())
     everyMinute(app, database, 'host/events', () =>
-      events.forgetOld(Date.now() - config.events.retentionDays * DAY),
+      events.forgetOld(currentTime() - config.events.retentionDays * DAY),
     )
     await app.register(
       async (api) => {
