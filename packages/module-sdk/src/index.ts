@@ -38,6 +38,7 @@ export { RankedList, type RankedListOptions, type RankedPage } from './ranked-li
 export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
 export { pauseAfter } from './retries.ts'
 export {
+  Binary,
   CursorPageOf,
   cursorQuery,
   Deleted,
