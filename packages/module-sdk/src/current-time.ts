@@ -1,7 +1,20 @@
+/** The clock of the process. Its state is private, so that no module replaces it. */
+class ProcessClock {
+  #read = () => Date.now()
+
+  read(): number {
+    return this.#read()
+  }
+
+  follow(read: () => number): void {
+    this.#read = read
+  }
+}
+
 /** `Symbol.for`, because a host can load several copies of the SDK. */
 const kClock = Symbol.for('mortise.clock')
-const shared = globalThis as { [kClock]?: { read(): number } }
-shared[kClock] ??= { read: () => Date.now() }
+const shared = globalThis as { [kClock]?: Pick<ProcessClock, 'read' | 'follow'> }
+shared[kClock] ??= new ProcessClock()
 const clock = shared[kClock]
 
 /**
@@ -12,6 +25,4 @@ const clock = shared[kClock]
 export const currentTime = (): number => clock.read()
 
 /** For the storage: what `currentTime` returns from now on. */
-export function setCurrentTime(read: () => number): void {
-  clock.read = read
-}
+export const setCurrentTime = (read: () => number): void => clock.follow(read)
