@@ -113,7 +113,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
     for (const text of texts) t.ok(rows.get(what)?.includes(text), `${what}: ${text}`)
 })
 
-for (const example of ['visit', 'sold', 'invite', 'kysely', 'ledger', 'stock']) {
+for (const example of ['visit', 'sold', 'follow', 'invite', 'kysely', 'ledger', 'stock']) {
   t.test(`the example ${example} passes its own tests`, async (t) => {
     const { status, stdout } = spawnSync(process.execPath, ['--test'], {
       cwd: fileURLToPath(new URL(`docs/examples/${example}`, root)),

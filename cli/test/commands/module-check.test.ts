@@ -50,9 +50,18 @@ t.test('--fix writes the manifest, and the down of what only creates', async (t)
 t.test('our modules and examples pass', async (t) => {
   const root = fileURLToPath(new URL('../../../', import.meta.url))
   const modules = ['api-cart', 'api-event', 'api-purchase'].map((name) => join(root, 'packages', name))
-  const examples = ['invite', 'kysely', 'ledger', 'note', 'sold', 'stock', 'tally', 'task', 'visit'].map(
-    (name) => join(root, 'docs/examples', name),
-  )
+  const examples = [
+    'follow',
+    'invite',
+    'kysely',
+    'ledger',
+    'note',
+    'sold',
+    'stock',
+    'tally',
+    'task',
+    'visit',
+  ].map((name) => join(root, 'docs/examples', name))
   const beside = [join(root, 'packages/api-purchase'), join(root, 'docs/examples/tally')].join(',')
   const { stdout, exitCode } = await runApp(
     'module-check',

@@ -1,5 +1,6 @@
 import {
   answer,
+  currentTime,
   Deleted,
   defineModule,
   Id,
@@ -53,7 +54,7 @@ export default plugin(async (app, { database, settings }) => {
     async ({ caller }) => {
       const notes = await database.many(sql`
         SELECT id, text, created_at AS "createdAt", expires_at AS "expiresAt" FROM note
-        WHERE owner = ${caller.id} AND expires_at > ${Date.now()}
+        WHERE owner = ${caller.id} AND expires_at > ${currentTime()}
         ORDER BY created_at, id`)
       return { data: notes.map(toNote) }
     },
@@ -72,7 +73,7 @@ export default plugin(async (app, { database, settings }) => {
     (request) =>
       request.transaction(function* () {
         const owner = request.caller.id
-        const now = Date.now()
+        const now = currentTime()
         yield* run(sql`DELETE FROM note WHERE owner = ${owner} AND expires_at <= ${now}`)
         const { count } = yield* one(sql`SELECT count(*) AS count FROM note WHERE owner = ${owner}`)
         if (count >= MAX_NOTES) {
@@ -90,7 +91,7 @@ export default plugin(async (app, { database, settings }) => {
   app.get('/note/:id', { config, schema: { summary: 'One note', ...note } }, async ({ caller, params }) => {
     const found = await database.maybeOne(sql`
       SELECT id, text, created_at AS "createdAt", expires_at AS "expiresAt" FROM note
-      WHERE id = ${params.id} AND owner = ${caller.id} AND expires_at > ${Date.now()}`)
+      WHERE id = ${params.id} AND owner = ${caller.id} AND expires_at > ${currentTime()}`)
     if (!found) throw problem('note-not-found')
     return toNote(found)
   })
@@ -103,7 +104,7 @@ export default plugin(async (app, { database, settings }) => {
         const { id } = request.params
         const deleted = yield* run(sql`
           DELETE FROM note
-          WHERE id = ${id} AND owner = ${request.caller.id} AND expires_at > ${Date.now()}`)
+          WHERE id = ${id} AND owner = ${request.caller.id} AND expires_at > ${currentTime()}`)
         if (deleted === 0) throw problem('note-not-found')
         return { id, deleted: true }
       }),

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type Caller,
+  currentTime,
   DAY,
   type Database,
   expiryDay,
@@ -67,7 +68,7 @@ export class Guests {
     const wanted = hashOf(token)
     const row = await this.#database.maybeOne<{ id: string; token_hash: string }>(sql`
       SELECT id, token_hash FROM mortise_guest
-      WHERE token_hash = ${wanted} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
+      WHERE token_hash = ${wanted} AND expires_at > ${currentTime()} AND claimed_by IS NULL`)
     // The index compares byte by byte, but it compares hashes: their timing does not help to guess
     // a token.
     if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(wanted))) return undefined
@@ -93,7 +94,7 @@ export class Guests {
   /** Whether this guest is neither expired nor claimed. One read. */
   async isStill(guest: Guest): Promise<boolean> {
     const row = await this.#database.maybeOne(
-      sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND expires_at > ${Date.now()} AND claimed_by IS NULL`,
+      sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND expires_at > ${currentTime()} AND claimed_by IS NULL`,
     )
     if (row === undefined) this.#known.delete(guest.revealToken())
     return row !== undefined
@@ -109,7 +110,7 @@ export class Guests {
   *retire(token: string, user: string): Transaction<{ id: string; now: boolean } | undefined> {
     if (!isToken(token)) return undefined
     const wanted = hashOf(token)
-    const now = Date.now()
+    const now = currentTime()
     const row = yield* maybeOne<{ id: string; claimedBy: string | null }>(sql`
       SELECT id, claimed_by AS "claimedBy" FROM mortise_guest WHERE token_hash = ${wanted} AND expires_at > ${now}`)
     if (!row || (row.claimedBy !== null && row.claimedBy !== user)) return undefined
@@ -125,7 +126,7 @@ export class Guests {
 
   /** @returns its expiry in epoch milliseconds */
   *store(guest: Guest): Transaction<number> {
-    const now = Date.now()
+    const now = currentTime()
     const expires = now + GUEST_LIFETIME
     yield* send(
       sql`INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
@@ -136,7 +137,7 @@ export class Guests {
 
   /** False if the guest has expired or been claimed meanwhile. */
   *renew(guest: Guest): Transaction<boolean> {
-    const now = Date.now()
+    const now = currentTime()
     const expires = now + GUEST_LIFETIME
     const query = sql`
       UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${expiryDay(expires)}

@@ -1,5 +1,6 @@
 import {
   type AuditEntry,
+  currentTime,
   many,
   maybeOne,
   run,
@@ -57,7 +58,7 @@ export const append = hostSteps.of((entry: AuditEntry, actor: string, requestId:
   const json = details === undefined ? null : JSON.stringify(details)
   return send(sql`
     INSERT INTO mortise_audit (at, actor, action, object, outcome, request_id, details)
-    VALUES (${Date.now()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
+    VALUES (${currentTime()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
 })
 
 /** Appends a record unless it exists already. */

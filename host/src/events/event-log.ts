@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import {
   byEngine,
+  currentTime,
   type Emission,
   type Event,
   type EventQuery,
@@ -67,7 +68,7 @@ export const isEmission = (step: Step): step is Emission => (step as Partial<Emi
 function insertion(event: Emission['event']): Sql {
   const { id, type, source, subject, owner, traceparent = null } = event
   const data = toJson(event)
-  const now = Date.now()
+  const now = currentTime()
   return byEngine({
     sqlite: sql`
       INSERT INTO mortise_event (id, type, source, subject, owner, at, data, traceparent)

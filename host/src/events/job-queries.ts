@@ -89,18 +89,34 @@ export class JobQueue {
       VALUES (${id}, ${this.#module}, ${this.#work}, ${data}, 'waiting', ${at ?? now}, 0, ${now})`)
   }
 
-  /** Keeps one job that is due at the next time of the schedule; without one removes it. */
-  *schedule(pattern: string | undefined, next: number): Transaction<void> {
+  /**
+   * Keeps one job that is due at the next time of the schedule; without one removes it.
+   * @param id for a new job
+   */
+  *schedule(pattern: string | undefined, next: number, id: string): Transaction<void> {
     if (pattern === undefined) {
       yield* run(sql`DELETE FROM mortise_job WHERE ${this.#mine} AND schedule IS NOT NULL`)
       return
     }
+    // Of two hosts that find none, one finds the other's in its next try: transactions are serializable.
+    const kept = yield* maybeOne<{ id: string }>(
+      sql`SELECT id FROM mortise_job WHERE ${this.#mine} AND schedule IS NOT NULL ORDER BY created_at, id LIMIT 1`,
+    )
+    if (kept === undefined) {
+      yield* run(sql`
+        INSERT INTO mortise_job (id, module, work, data, schedule, state, due_at, attempts, created_at)
+        VALUES (${id}, ${this.#module}, ${this.#work}, 'null', ${pattern}, 'waiting', ${next}, 0, ${now})`)
+      return
+    }
     yield* run(sql`
-      INSERT INTO mortise_job (id, module, work, data, schedule, state, due_at, attempts, created_at)
-      VALUES (${`job_${this.#module}/${this.#work}`}, ${this.#module}, ${this.#work}, 'null', ${pattern}, 'waiting',
-        ${next}, 0, ${now})
-      ON CONFLICT (id) DO UPDATE SET schedule = excluded.schedule, due_at = excluded.due_at
-      WHERE mortise_job.schedule <> excluded.schedule OR mortise_job.due_at > excluded.due_at`)
+      UPDATE mortise_job SET schedule = ${pattern}, due_at = ${next}
+      WHERE id = ${kept.id} AND (schedule <> ${pattern} OR due_at > ${next})`)
+    // Earlier hosts give all runs one id, and would keep a job of it beside this one.
+    yield* run(sql`
+      DELETE FROM mortise_job
+      WHERE ${this.#mine} AND schedule IS NOT NULL AND state = 'waiting' AND id <> ${kept.id}`)
+    yield* run(sql`
+      UPDATE mortise_job SET id = ${id} WHERE id = ${`job_${this.#module}/${this.#work}`} AND state = 'waiting'`)
   }
 
   /** Selects the `QueueState`. */
@@ -169,6 +185,17 @@ export class JobQueue {
   ): Transaction<number> {
     return run(sql`
       UPDATE mortise_job SET state = 'waiting', due_at = ${dueAt}, attempts = ${attempts}, error = ${error}
+      WHERE ${isHeld(id, lease)}`)
+  }
+
+  /** Ends a run of a schedule: the next one is a job of its own. @returns whether its lease still held */
+  next(
+    { id, lease }: LeasedJob,
+    next: { readonly id: string; readonly dueAt: number; readonly error: string | null },
+  ): Transaction<number> {
+    return run(sql`
+      UPDATE mortise_job
+      SET id = ${next.id}, state = 'waiting', due_at = ${next.dueAt}, attempts = 0, error = ${next.error}, created_at = ${now}
       WHERE ${isHeld(id, lease)}`)
   }
 

@@ -44,10 +44,17 @@ export interface WorkLoopOptions {
   readonly patience?: number
 }
 
+/** An attempt in progress. */
+interface Attempt {
+  readonly controller: AbortController
+  /** By `performance.now()`: no other host has the job before. */
+  heldUntil: number
+}
+
 interface Failure {
   readonly error: unknown
-  /** The module stops serving: the attempt does not count. */
-  readonly isStop: boolean
+  /** The host has interrupted the attempt: it does not count. */
+  readonly isInterrupted: boolean
 }
 
 /** How an attempt ended. */
@@ -62,7 +69,8 @@ interface Outcome {
 /**
  * Does the jobs of one work, several at a time. A transaction leases a job, the attempt runs outside
  * of any transaction, and a second transaction writes its outcome. The lease is extended while the
- * process lives; when it expires, another host does the job again.
+ * process reaches the database. When it expires another host may do the job again, perhaps beside an
+ * attempt that has not noticed: jobs happen at least once.
  */
 export class WorkLoop {
   readonly #options: WorkLoopOptions
@@ -74,7 +82,7 @@ export class WorkLoop {
   readonly #loop: Loop
   readonly #clock = new ClockWatch()
   /** The attempts in progress, by lease. */
-  readonly #attempts = new Map<string, AbortController>()
+  readonly #attempts = new Map<string, Attempt>()
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(options: WorkLoopOptions) {
@@ -143,8 +151,9 @@ export class WorkLoop {
       return { ms: Math.min(free > 0 ? (dueIn ?? LOOK) : LOOK, LOOK) }
     }
     const leases = Array.from({ length: Math.max(free, 0) }, () => newId('lease'))
+    const heldUntil = performance.now() + this.#times.term
     for (const job of await this.#storage.transaction(() => this.#queue.lease(this.#holder, leases))) {
-      this.#begin(job)
+      this.#begin(job, heldUntil)
     }
     return { ms: 0 }
   }
@@ -154,13 +163,13 @@ export class WorkLoop {
     const { schedule } = this.#options.options
     if (this.#storage.engine === 'sqlite') yield* this.#queue.takeOverFromOthers(this.#holder)
     const next = schedule === undefined ? 0 : nextTime(schedule, yield* databaseTime())
-    yield* this.#queue.schedule(schedule, next)
+    yield* this.#queue.schedule(schedule, next, newId('job'))
     yield* this.#queue.makeDue(this.#times.retries)
   }
 
-  #begin(job: LeasedJob): void {
+  #begin(job: LeasedJob, heldUntil: number): void {
     const controller = new AbortController()
-    this.#attempts.set(job.lease, controller)
+    this.#attempts.set(job.lease, { controller, heldUntil })
     this.#loop.start((stops) =>
       this.#attempt(job, controller, stops).finally(() => this.#attempts.delete(job.lease)),
     )
@@ -190,7 +199,8 @@ export class WorkLoop {
       // Not called at once: what it throws before its first await is a failure of the job as well.
       await Promise.race([Promise.resolve().then(() => perform(arguments_)), aborted])
     } catch (error) {
-      failure = { error, isStop: stops.aborted && error === stops.reason }
+      const isStop = stops.aborted && error === stops.reason
+      failure = { error, isInterrupted: isStop || error instanceof EndedLease }
     } finally {
       clearTimeout(timer)
       aborted.catch(() => {})
@@ -200,7 +210,7 @@ export class WorkLoop {
 
   /** Writes the outcome, for as long as the lease is extended. */
   async #settle(job: LeasedJob, failure: Failure | undefined): Promise<void> {
-    if (failure?.error instanceof LostLease) return
+    if (this.#hasLost(job)) return
     const outcome = this.#outcomeOf(job, failure)
     for (;;) {
       try {
@@ -209,16 +219,19 @@ export class WorkLoop {
         return
       } catch (error) {
         this.#loop.report(error, { job: job.id })
-        const { reason } = this.#attempts.get(job.lease)?.signal ?? {}
-        if (this.#loop.isStopped || reason instanceof LostLease) return
+        if (this.#loop.isStopped || this.#hasLost(job)) return
         await pause(this.#times.pause)
       }
     }
   }
 
+  #hasLost({ lease }: LeasedJob): boolean {
+    return this.#attempts.get(lease)?.controller.signal.reason instanceof LostLease
+  }
+
   #outcomeOf({ id, attempts }: LeasedJob, failure: Failure | undefined): Outcome {
     if (failure === undefined) return { attempts: 0, error: null }
-    if (failure.isStop) return { attempts: attempts - 1, error: null, delay: 0 }
+    if (failure.isInterrupted) return { attempts: attempts - 1, error: null, delay: 0 }
     const { options, name } = this.#options
     const delay = pauseAfter(this.#times.retries, attempts)
     const last =
@@ -232,20 +245,36 @@ export class WorkLoop {
     const { schedule } = this.#options.options
     const now = yield* databaseTime()
     if (delay !== undefined) return yield* this.#queue.again(job, now + delay, outcome)
-    if (schedule !== undefined) return yield* this.#queue.again(job, nextTime(schedule, now), outcome)
+    if (schedule !== undefined) {
+      const dueAt = nextTime(schedule, now)
+      return yield* this.#queue.next(job, { id: newId('job'), dueAt, error: outcome.error })
+    }
     return yield* outcome.error === null ? this.#queue.end(job) : this.#queue.fail(job, outcome.error)
   }
 
   async #extend(): Promise<void> {
     const leases = [...this.#attempts.keys()]
     if (leases.length === 0) return
+    const heldUntil = performance.now() + this.#times.term
     try {
       const kept = new Set(await this.#storage.transaction(() => this.#queue.extend(leases)))
       for (const lease of leases) {
-        if (!kept.has(lease)) this.#attempts.get(lease)?.abort(new LostLease())
+        const attempt = this.#attempts.get(lease)
+        if (!kept.has(lease)) attempt?.controller.abort(new LostLease())
+        else if (attempt) attempt.heldUntil = heldUntil
       }
     } catch (error) {
       this.#loop.report(error)
+      this.#abortEnded()
+    }
+  }
+
+  /** On SQLite there is no other host. */
+  #abortEnded(): void {
+    if (this.#storage.engine === 'sqlite') return
+    const now = performance.now()
+    for (const { controller, heldUntil } of this.#attempts.values()) {
+      if (now > heldUntil) controller.abort(new EndedLease())
     }
   }
 }
@@ -253,4 +282,9 @@ export class WorkLoop {
 /** This process stood still for so long that another host took the job over. */
 class LostLease extends Error {
   override readonly message = 'another host has taken this job over'
+}
+
+/** This process cannot reach the database, and another host may. */
+class EndedLease extends Error {
+  override readonly message = 'the database is unreachable, so another host may take this job over'
 }

@@ -1,4 +1,4 @@
-import { type Access, DAY, deleteExpired } from '@mortise/module-sdk'
+import { type Access, currentTime, DAY, deleteExpired } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from '../callers/access.ts'
@@ -9,6 +9,7 @@ import type { TokenVerifier } from '../callers/token-verifier.ts'
 import type { Config } from '../config/config.ts'
 import { EventLog } from '../events/event-log.ts'
 import { requestAudit } from '../events/request-audit.ts'
+import { streamEvents } from '../events/streams/stream-events.ts'
 import { conditionalRequests } from '../http/conditional-requests.ts'
 import { cors } from '../http/cors.ts'
 import { fastifyOptions } from '../http/fastify-options.ts'
@@ -137,6 +138,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
+    await app.register(streamEvents, { events, retiring: retirement.signal })
     app.decorate('react', () => background.begin())
     app.decorate('reacted', () => background.idle())
     app.decorate('retire', () => retirement.abort())
@@ -149,7 +151,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     everyMinute(app, database, 'host/guests', () => deleteExpired('mortise_guest'))
     everyMinute(app, database, 'host/idempotency', () => forgetExpired())
     everyMinute(app, database, 'host/events', () =>
-      events.forgetOld(Date.now() - config.events.retentionDays * DAY),
+      events.forgetOld(currentTime() - config.events.retentionDays * DAY),
     )
     await app.register(
       async (api) => {

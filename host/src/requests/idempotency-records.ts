@@ -1,5 +1,6 @@
 import {
   byEngine,
+  currentTime,
   DAY,
   type Database,
   DatabaseError,
@@ -189,7 +190,7 @@ function* keep(
       (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
     VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
       ${event === undefined ? (text ?? null) : null}, ${event ?? null},
-      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${Date.now()})`)
+      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${currentTime()})`)
 }
 
 /** If both used a key, the other caller's record stays. */
@@ -241,6 +242,6 @@ export function* forgetExpired(): Transaction<boolean> {
   const forgotten = yield* run(sql`
     DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (
       SELECT caller, idempotency_key, route FROM mortise_idempotency
-      WHERE created_at <= ${Date.now() - RESPONSE_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+      WHERE created_at <= ${currentTime() - RESPONSE_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
   return forgotten === FORGOTTEN_AT_ONCE
 }

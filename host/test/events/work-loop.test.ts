@@ -1,5 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Job, one, run, sql, type WorkOptions } from '@mortise/module-sdk'
+import {
+  DatabaseError,
+  type Job,
+  one,
+  run,
+  type Statement,
+  type Step,
+  sql,
+  type WorkOptions,
+} from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import { type Test, test } from 'tap'
 import { nextTime } from '../../src/events/cron.ts'
@@ -8,7 +17,7 @@ import { deleteJobs, discardJob, readJobs, replayJobs } from '../../src/events/j
 import { WorkLoop } from '../../src/events/work-loop.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { type Open, testOnEngines } from '../engines.ts'
+import { type Open, testOnEngines, testOnPostgres } from '../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
 const retries = [0, 0]
@@ -217,6 +226,52 @@ testOnEngines('a process that stood still leaves its job to the one that took it
   t.match(await worksOf(storage), [{ running: 1, failed: 0 }])
 })
 
+test('an attempt is aborted when the database has been unreachable for the lease', async (t) => {
+  for (const engine of ['postgres', 'sqlite'] as const) {
+    const state = { now: 0, dueIn: 0, hasLost: false }
+    const outcomes: unknown[] = []
+    let isReachable = true
+    let isLeased = false
+    const storage = {
+      engine,
+      one: async () => (isLeased ? { ...state, dueIn: null } : state),
+      async transaction(steps: () => unknown) {
+        if (!isReachable) throw new DatabaseError('unavailable', 'no route to the database')
+        const [{ value }] = [(steps() as Generator<Step>).next()]
+        const text = (value as Statement).query.strings.join('?')
+        if (text.includes('SELECT id FROM mortise_job WHERE') && text.includes('due_at <=')) {
+          isLeased = true
+          return [{ id: 'job_1', lease: 'lease_1', data: '1', attempts: 1 }]
+        }
+        if (isLeased) outcomes.push(text)
+        return []
+      },
+    } as unknown as Storage
+    let signal: AbortSignal | undefined
+    let end = () => {}
+    const perform = (job: Job) => {
+      signal = job.signal
+      isReachable = false
+      return new Promise<void>((resolve) => {
+        end = resolve
+      })
+    }
+    const { loop } = host(t, storage, perform, { term: 30 })
+    loop.begin()
+    if (engine === 'postgres') {
+      await until(() => signal?.aborted === true)
+      t.match(signal?.reason, { message: /another host may take this job over/ })
+    } else {
+      await setTimeout(90)
+      t.equal(signal?.aborted, false, 'on SQLite there is no other host')
+      end()
+    }
+    isReachable = true
+    await until(() => outcomes.length > 0)
+    await loop.stop()
+  }
+})
+
 testOnEngines('after the correction of a clock that was ahead, jobs continue at once', async (t, open) => {
   const AHEAD = 7_200_000
   const storage = await migrated(open)
@@ -260,6 +315,7 @@ testOnEngines('a schedule has one job, which stays', async (t, open) => {
   await first.loop.idle()
   t.equal((await due()).due, nextTime('0 3 * * *', Date.now()), 'what was missed is done once')
   await first.loop.stop()
+  t.match(done[0]?.id, /^job_[0-9a-z]{26}$/)
 
   const changed = host(t, storage, async () => {}, { schedule: '30 4 * * *' })
   changed.loop.begin()
@@ -272,6 +328,100 @@ testOnEngines('a schedule has one job, which stays', async (t, open) => {
     (await storage.transaction(() => one<{ n: number }>(sql`SELECT count(*) AS n FROM mortise_job`))).n,
     0,
   )
+})
+
+testOnEngines(
+  'each run of a schedule has an id, the same in its retries and on every host',
+  async (t, open) => {
+    const storage = await migrated(open)
+    const attempts: [string, string, number][] = []
+    let fails = true
+    const options = { schedule: '0 3 * * *', retries: [0] }
+    const due = () => storage.transaction(() => run(sql`UPDATE mortise_job SET due_at = 0`))
+    const began = async (holder: string) => {
+      const next = host(
+        t,
+        storage,
+        async ({ id, attempt }) => {
+          attempts.push([holder, id, attempt])
+          if (fails) throw new Error('not now')
+        },
+        { ...options, holder },
+      )
+      next.loop.begin()
+      await until(async () => (await worksOf(storage)).length > 0)
+      return next.loop
+    }
+    const one = await began('one')
+    await due()
+    await until(() => attempts.length === 2)
+    await until(async () => (await jobsOf(storage))[0]?.attempts === 0)
+    t.equal(attempts[0]?.[1], attempts[1]?.[1], 'a retry has the id of its run')
+    const [listed] = await jobsOf(storage)
+    t.not(listed?.id, attempts[0]?.[1], 'after the last attempt the next run is another job')
+
+    await due()
+    await until(() => attempts.length === 4)
+    await one.stop()
+    t.equal(attempts[2]?.[1], listed?.id)
+    const lost = await storage.one<{ id: string }>(sql`SELECT id FROM mortise_job`)
+    // A host died in the next run.
+    await storage.transaction(() =>
+      run(sql`
+      UPDATE mortise_job
+      SET state = 'running', holder = 'dead', lease = 'lease', held_until = 0, attempts = 1`),
+    )
+    fails = false
+    const two = await began('two')
+    await until(() => attempts.length === 5)
+    await two.idle()
+    t.strictSame(attempts[4], ['two', lost.id, 2], 'another host does the same run')
+    await due()
+    await until(() => attempts.length === 6)
+    await two.idle()
+    t.equal(new Set(attempts.map(([, id]) => id)).size, 4, 'one id for each of four runs')
+    await two.stop()
+  },
+)
+
+testOnEngines(
+  'the id that all runs had before is replaced, and doubled jobs are removed',
+  async (t, open) => {
+    const storage = await migrated(open)
+    const insert = (id: string) =>
+      storage.transaction(() =>
+        run(sql`
+        INSERT INTO mortise_job (id, module, work, data, schedule, state, due_at, attempts, created_at)
+        VALUES (${id}, 'mailer', 'mail', 'null', '0 3 * * *', 'waiting', 1, 0, 1)`),
+      )
+    await insert('job_mailer/mail')
+    const done: string[] = []
+    const perform = async ({ id }: Job) => void done.push(id)
+    const first = host(t, storage, perform, { schedule: '0 3 * * *' })
+    first.loop.begin()
+    await until(() => done.length === 1)
+    await first.loop.idle()
+    t.match(done[0], /^job_[0-9a-z]{26}$/)
+    await first.loop.stop()
+    await insert('job_mailer/mail')
+    const next = host(t, storage, perform, { schedule: '0 3 * * *' })
+    next.loop.begin()
+    await until(async () => (await worksOf(storage))[0]?.waiting === 1)
+    await next.loop.idle()
+    t.match(await worksOf(storage), [{ waiting: 1, running: 0 }])
+    await next.loop.stop()
+  },
+)
+
+testOnPostgres('two hosts that begin at once keep one job of a schedule', async (t, open) => {
+  const one = await migrated(open)
+  const loops = [one, await open('')].map((storage, index) => {
+    const holder = `host ${index}`
+    return host(t, storage, async () => {}, { schedule: '0 3 * * *', holder }).loop
+  })
+  for (const loop of loops) loop.begin()
+  await Promise.all(loops.map((loop) => loop.idle()))
+  t.match(await worksOf(one), [{ waiting: 1 }])
 })
 
 test('data that cannot be stored, and a schedule that is wrong, are refused', async (t) => {

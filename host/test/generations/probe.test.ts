@@ -151,6 +151,37 @@ t.test('what all code of the process shares stays as it is', async (t) => {
   }
 })
 
+t.test('a stream has responded once it has begun, and is left', async (t) => {
+  const streams: FixtureModule = {
+    manifest: { id: 'ticker', routes: ['GET /ticker/sent', 'GET /ticker/raw', 'GET /ticker/never'] },
+    files: {
+      'index.js': `import { Readable } from 'node:stream'
+        const config = { access: 'public' }
+        export default async (app) => {
+          let open = 0
+          app.get('/ticker/sent', { config }, (request, reply) => {
+            open += 1
+            const stream = new Readable({ read() {}, destroy(error, done) { open -= 1; done(error) } })
+            stream.push(':\\n\\n')
+            reply.header('content-type', 'text/event-stream').send(stream)
+          })
+          app.get('/ticker/raw', { config }, (request, reply) => {
+            if (open > 0) throw new Error('the probe has not left the other stream')
+            reply.hijack()
+            reply.raw.writeHead(200, { 'content-type': 'text/event-stream' })
+            const timer = setInterval(() => reply.raw.write(':\\n\\n'), 5)
+            reply.raw.once('close', () => clearInterval(timer))
+          })
+          app.get('/ticker/never', { config }, () => new Promise(() => {}))
+        }`,
+    },
+  }
+  await t.rejects(probeAll(t, [streams], { ask: ['ticker'] }), {
+    module: 'ticker',
+    message: /its route GET \/ticker\/never does not respond within 5 s/,
+  })
+})
+
 t.test('migrations are tried, and keep to their prefix', async (t) => {
   const migrating = (sql: string): FixtureModule => ({
     manifest: { id: 'bad', tables: 'bad', migrations: 'migrations' },

@@ -1,4 +1,4 @@
-import { type Caller, DAY, type Database, type GuestClaim, timestamp } from '@mortise/module-sdk'
+import { type Caller, currentTime, DAY, type Database, type GuestClaim, timestamp } from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
@@ -14,7 +14,7 @@ import { type Cart, type CartItem, MAX_QUANTITY } from './schemas.ts'
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
 const MAX_ITEMS = 200
 
-export async function showCart(database: Database, caller: Caller, now = Date.now()): Promise<Cart> {
+export async function showCart(database: Database, caller: Caller, now = currentTime()): Promise<Cart> {
   const rows = await repository.findCart(database, caller.id, now)
   const items = rows.filter((row) => row.id !== null).map(toItem)
   const [cart] = rows
@@ -33,15 +33,15 @@ export async function showCart(database: Database, caller: Caller, now = Date.no
 
 /** The value for If-Match: the id and version that `showCart` returns. */
 export function* cartVersion(caller: Caller) {
-  return (yield* repository.lockCart(caller.id, Date.now())) ?? { id: null, version: 0 }
+  return (yield* repository.lockCart(caller.id, currentTime())) ?? { id: null, version: 0 }
 }
 
-export function* showItem(caller: Caller, id: string, now = Date.now()) {
+export function* showItem(caller: Caller, id: string, now = currentTime()) {
   return toItem(found(yield* repository.findItem(caller.id, id, now)))
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, { product, quantity }: CartQuantity, now = Date.now()) {
+export function* addItem(caller: Caller, { product, quantity }: CartQuantity, now = currentTime()) {
   const { cart, item } = yield* addToCart(caller, product, quantity, now)
   if (!item)
     throw problem('quantity-limit', `A line can have at most ${MAX_QUANTITY} of a product: add fewer.`)
@@ -63,7 +63,7 @@ function* addToCart(caller: Caller, product: string, quantity: number, now: numb
 }
 
 /** Sets the quantity of an item. The same quantity is no change. */
-export function* changeItem(caller: Caller, id: string, quantity: number, now = Date.now()) {
+export function* changeItem(caller: Caller, id: string, quantity: number, now = currentTime()) {
   const item = found(yield* repository.findItem(caller.id, id, now))
   if (item.quantity === quantity) return toItem(item)
   const changed = yield* repository.setQuantity(item, quantity, now)
@@ -71,14 +71,14 @@ export function* changeItem(caller: Caller, id: string, quantity: number, now = 
   return toItem(changed)
 }
 
-export function* removeItem(caller: Caller, id: string, now = Date.now()) {
+export function* removeItem(caller: Caller, id: string, now = currentTime()) {
   const item = found(yield* repository.deleteItem(caller.id, id, now))
   yield* emit('cart.item-removed', about(item, yield* touchCart(caller, now)))
   return { id, deleted: true as const }
 }
 
 /** An empty or missing cart stays as it is. */
-export function* emptyCart(caller: Caller, now = Date.now()) {
+export function* emptyCart(caller: Caller, now = currentTime()) {
   const itemCount = yield* repository.deleteItems(caller.id, now)
   if (itemCount > 0) {
     const { id, owner, version } = yield* touchCart(caller, now)
@@ -88,7 +88,7 @@ export function* emptyCart(caller: Caller, now = Date.now()) {
 }
 
 /** The contract `cart`: see CartContract. */
-export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = Date.now()) {
+export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = currentTime()) {
   const items = yield* repository.findItems(caller.id, now)
   const byProduct = new Map(items.map((item) => [item.product, item]))
   const present = (product: string) => byProduct.get(product)?.quantity ?? 0
@@ -109,7 +109,7 @@ export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], n
 }
 
 /** Adds to the cart of the user. The limit of items does not apply. */
-export function* claimCart({ guest, user }: GuestClaim, now = Date.now()) {
+export function* claimCart({ guest, user }: GuestClaim, now = currentTime()) {
   const cart = yield* repository.lockCart(guest, now)
   if (!cart) return
   const own = yield* repository.lockCart(user, now)

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { defineModule, type EventLog, type ModulePlugin, type Transaction } from '@mortise/module-sdk'
+import { defineModule, type Transaction } from '@mortise/module-sdk'
 import { createTestHost, onEngines, type TestCaller, type TestHostOptions } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
@@ -16,20 +16,9 @@ const { emit } = defineModule('bell', {
 })
 
 /** A host that serves this module, from its sources, and in which things happen. */
-export async function eventHost(
-  t: Test,
-  {
-    watch,
-    ...options
-  }: Omit<TestHostOptions, 'modules'> & { readonly watch?: (log: EventLog) => EventLog } = {},
-) {
+export async function eventHost(t: Test, options: Omit<TestHostOptions, 'modules'> = {}) {
   const directory = fileURLToPath(new URL('..', import.meta.url))
-  const watched: ModulePlugin = (app, context) =>
-    plugin(app, watch ? { ...context, events: watch(context.events) } : context)
-  const host = await createTestHost(t, {
-    ...options,
-    modules: [{ directory, plugin: Object.assign(watched, plugin) }],
-  })
+  const host = await createTestHost(t, { ...options, modules: [{ directory, plugin }] })
   const { database } = host
   /** Commits what happens, and waits until it has its place: on PostgreSQL that comes a little later. */
   async function happen(steps: () => Transaction<void>): Promise<void> {

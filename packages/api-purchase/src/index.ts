@@ -1,3 +1,4 @@
+import { currentTime } from '@mortise/module-sdk'
 import { plugin } from './module.ts'
 import { ranked } from './repository.ts'
 import { purchaseRoutes } from './routes.ts'
@@ -8,5 +9,5 @@ export default plugin(async (app, { database, settings, contracts, audit, everyM
   ranked.foldRegularly(app, database)
   onClaim(claimPurchases)
   const age = settings.expirePendingAfterMinutes * 60_000
-  if (age > 0) everyMinute('expire', () => expirePending(Date.now() - age, audit))
+  if (age > 0) everyMinute('expire', () => expirePending(currentTime() - age, audit))
 })

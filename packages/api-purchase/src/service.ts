@@ -3,6 +3,7 @@ import {
   type Audit,
   type Caller,
   type CursorPage,
+  currentTime,
   type Deleted,
   type GuestClaim,
   insufficientScope,
@@ -41,7 +42,7 @@ export function* createPurchase(
   caller: Caller,
   { items, takeFromCart }: NewPurchase,
   cart: CartContract | undefined,
-  now = Date.now(),
+  now = currentTime(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
   if (takeFromCart) yield* takeAll(caller, merged, cart)
@@ -89,7 +90,7 @@ export function* changeStatus(
   id: string,
   status: Status,
   audit: Audit,
-  now = Date.now(),
+  now = currentTime(),
 ): Transaction<Purchase> {
   const purchase = yield* find(caller, id)
   const actor = transitions[purchase.status][status]
@@ -103,7 +104,7 @@ export function* removePurchase(
   caller: Caller,
   id: string,
   audit: Audit,
-  now = Date.now(),
+  now = currentTime(),
 ): Transaction<Deleted> {
   const purchase = yield* find(caller, id)
   if (purchase.owner !== caller.id && !caller.has('admin')) {
@@ -127,14 +128,14 @@ export function* removePurchase(
 }
 
 /** Expires the oldest pending purchases made before `before`. Returns whether there may be more. */
-export function* expirePending(before: number, audit: Audit, now = Date.now()): Transaction<boolean> {
+export function* expirePending(before: number, audit: Audit, now = currentTime()): Transaction<boolean> {
   const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
   const due = pending.filter((purchase) => purchase.createdAt < before)
   for (const purchase of due) yield* become(purchase, 'expired', audit, now)
   return due.length === EXPIRED_AT_ONCE
 }
 
-export function* claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
+export function* claimPurchases({ guest, user }: GuestClaim, now = currentTime()): Transaction<void> {
   for (const { id, version } of yield* repository.movePurchases(guest, user, now)) {
     yield* emit('purchase.claimed', { subject: id, owner: user, data: { from: guest, version } })
   }

@@ -72,8 +72,9 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * one of all hosts does the job. If it rejects or times out, the host retries with growing delays,
    * and finally leaves it to the operator (`app work`).
    *
-   * A job happens at least once: a host that dies after the effect and before the job's end is
-   * stored does it again, with the same id.
+   * A job happens at least once. It happens again, with the same id, if a host dies after the effect
+   * and before the job's end is stored, or does not reach the database for ten seconds: then another
+   * host takes the job over, perhaps while the first is still at work.
    * @param name tells this work from the module's other works; jobs are stored with it
    */
   work<Data = unknown>(name: string, options: WorkOptions, perform: Perform<Data>): Work<Data>

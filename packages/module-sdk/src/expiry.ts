@@ -1,3 +1,4 @@
+import { currentTime } from './current-time.ts'
 import { DAY } from './forms.ts'
 import { identifier, join, sql } from './sql.ts'
 import { many, run, type Transaction } from './transaction.ts'
@@ -28,7 +29,7 @@ export const expiryDay = (expiresAt: number) => Math.floor(expiresAt / DAY)
  * @param parts are deleted first, in runs of their own if there are many
  * @returns whether there may be more to do
  */
-export function* deleteExpired(table: string, parts?: Parts, now = Date.now()): Transaction<boolean> {
+export function* deleteExpired(table: string, parts?: Parts, now = currentTime()): Transaction<boolean> {
   const rows = identifier(table)
   const due = yield* many<{ id: string }>(
     sql`SELECT id FROM ${rows} WHERE expiry_day < ${expiryDay(now)} ORDER BY expiry_day LIMIT ${AT_ONCE}`,

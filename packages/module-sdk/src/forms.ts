@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
+import { currentTime } from './current-time.ts'
 
 // The one form of ids, times and addresses.
 
@@ -30,7 +31,7 @@ let count = 0
  */
 export function newId(prefix: string): string {
   if (!VALID_PREFIX.test(prefix)) throw new TypeError(`"${prefix}" cannot begin an id: write letters a-z`)
-  const now = Date.now()
+  const now = currentTime()
   count += 1
   if (now > time || now < time - SET_BACK) begin(now)
   else if (count > 0xff_ffff) begin(time + 1)

@@ -3,6 +3,7 @@ export type { Audit, AuditEntry } from './audit.ts'
 export { ClockWatch, databaseTime, now, TOLERANCE } from './clock.ts'
 export { insufficientScope, invalidRequest } from './common-problems.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
+export { currentTime } from './current-time.ts'
 export {
   type Declaration,
   defineModule,
@@ -11,6 +12,14 @@ export {
   type ModuleInstance,
   type ModulePlugin,
 } from './define-module.ts'
+export {
+  EventStream,
+  eventStream,
+  type StreamedEvents,
+  type StreamLimits,
+  type StreamProblem,
+  streamProblems,
+} from './event-stream.ts'
 export {
   type CloudEvent,
   type Event,
@@ -29,6 +38,7 @@ export { RankedList, type RankedListOptions, type RankedPage } from './ranked-li
 export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
 export { pauseAfter } from './retries.ts'
 export {
+  Binary,
   CursorPageOf,
   cursorQuery,
   Deleted,

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Audit } from './audit.ts'
+import type { StreamedEvents } from './event-stream.ts'
 import type { Answer, Transaction } from './transaction.ts'
 
 /**
@@ -143,5 +144,15 @@ declare module 'fastify' {
     paged<Item extends { readonly id: string }>(
       page: Page<Item> | CursorPage<Item>,
     ): Pick<LinkedPage<Item>, 'data' | 'rpp'> & Partial<LinkedPage<Item>>
+    /**
+     * Streams the caller's events as Server-Sent Events, from any host. A route for callers ends with
+     * `return reply.streamEvents({ types })`, and has `...eventStream` in its schema. A client that
+     * comes back with the `Last-Event-ID` that it got misses no event.
+     *
+     * The stream ends, and its client comes back, when another generation takes over, the host stops
+     * or the credentials end. It reads only as fast as its client does.
+     * @throws {Problem} see `streamProblems`
+     */
+    streamEvents(wanted?: StreamedEvents): Promise<void>
   }
 }

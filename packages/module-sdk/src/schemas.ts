@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import {
   type ObjectOptions,
   type Static,
@@ -147,6 +148,19 @@ export const cursorQuery = {
     }),
   ),
 }
+
+/**
+ * A response that is sent as it is: the handler sets `reply.type(mediaType)` and returns bytes or a
+ * stream, which the host reads as fast as the client does. A response of `request.transaction` is
+ * JSON.
+ */
+export const Binary = (mediaType: string, description = 'the bytes') =>
+  Type.Unsafe<Readable | Uint8Array>({
+    description,
+    content: {
+      [mediaType]: { schema: { type: 'string', format: 'binary', contentMediaType: mediaType } },
+    },
+  })
 
 /** The response to a deletion. */
 export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, { title: 'Deleted' })

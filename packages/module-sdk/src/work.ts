@@ -3,8 +3,8 @@ import type { Transaction } from './transaction.ts'
 
 export interface WorkOptions {
   /**
-   * A cron expression in UTC (`0 3 * * *`): a job is due at each of these times. Times that pass
-   * while nothing serves are made up for by one job.
+   * A cron expression in UTC (`0 3 * * *`): a job is due at each of these times, with an id of its
+   * own. Times that pass while nothing serves are made up for by one job.
    */
   readonly schedule?: string
   /** The most jobs at a time on each host. The default is 4. */
@@ -15,12 +15,18 @@ export interface WorkOptions {
 
 /** One attempt at a job. */
 export interface Job<Data = unknown> {
-  /** A TypeID, the same in every attempt. Send it as an idempotency key to other systems. */
+  /**
+   * A TypeID, the same in every attempt and on every host. Send it as an idempotency key to other
+   * systems: a job happens at least once, and two attempts may overlap.
+   */
   readonly id: string
   readonly data: Data
   /** 1 for the first attempt. */
   readonly attempt: number
-  /** Aborted after the timeout, or when the module stops serving. Pass it on: to `fetch`, say. */
+  /**
+   * Aborted after the timeout, when the module stops serving, or when another host may have taken
+   * the job over. Pass it on: to `fetch`, say.
+   */
   readonly signal: AbortSignal
   readonly log: FastifyBaseLogger
 }

@@ -1,9 +1,12 @@
+import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import {
   answer,
+  Binary,
   type ContractRegistry,
   type CursorPage,
   CursorPageOf,
+  eventStream,
   type ModuleInstance,
   many,
   one,
@@ -81,6 +84,26 @@ export function routes(app: ModuleInstance) {
   app.get('/pages-only', { config, schema: { response: { 200: PageOf(Row) } } }, async (_, reply) =>
     // @ts-expect-error what follows a cursor has no total
     reply.paged(following),
+  )
+  const image = { summary: 'An image', response: { 200: Binary('image/png') } }
+  app.get('/bytes', { config, schema: image }, async (_, reply) => {
+    reply.type('image/png')
+    return Buffer.from('')
+  })
+  app.get('/stream', { config, schema: image }, async (_, reply) => {
+    reply.type('image/png')
+    return Readable.from([])
+  })
+  app.get('/sent', { config, schema: image }, (_, reply) => {
+    reply.type('image/png').send(Readable.from([]))
+  })
+  // @ts-expect-error an object is no bytes
+  app.get('/json', { config, schema: image }, async () => ({ a: 'a' }))
+  app.get('/events', { config, schema: { summary: 'Follow', ...eventStream } }, (_, reply) =>
+    reply.streamEvents({ types: ['thing.made'] }),
+  )
+  app.get('/more', { config, schema: { summary: 'Follow', ...eventStream } }, async (_, reply) =>
+    reply.streamEvents(),
   )
   // @ts-expect-error a route has an access
   app.get('/open', { config: {} }, () => {})

@@ -38,15 +38,37 @@ export class TestCaller {
    * Sends one request. `path` is the path inside the module, without the base path. A string or
    * Buffer `payload` is sent as it is, any other as JSON.
    */
-  async request(
+  request(
     method: Method,
     path: string,
     payload?: InjectOptions['payload'],
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<LightMyRequestResponse> {
+    return this.#inject({ method }, path, payload, headers)
+  }
+
+  /**
+   * Sends one request, as `request` does. Resolves when the response begins, for one that may not
+   * end: `stream()` of the result is its body, and `raw.res.destroy()` leaves it.
+   */
+  begin(
+    method: Method,
+    path: string,
+    payload?: InjectOptions['payload'],
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<LightMyRequestResponse> {
+    return this.#inject({ method, payloadAsStream: true }, path, payload, headers)
+  }
+
+  async #inject(
+    options: InjectOptions,
+    path: string,
+    payload: InjectOptions['payload'],
     headers: Readonly<Record<string, string>> = {},
   ): Promise<LightMyRequestResponse> {
     const own = await this.#headers
     const response = await this.#app.inject({
-      method,
+      ...options,
       url: `${this.#basePath}${path}`,
       headers: { ...own, ...headers },
       ...(payload === undefined ? {} : { payload }),

@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { setCurrentTime } from '@mortise/module-sdk/current-time'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
 import { makeFolder } from './files/make-folder.ts'
 import { syncPath } from './files/sync-path.ts'
 import { isFull, NoDatabaseError, StorageBusyError } from './port/errors.ts'
+import { MonotonicClock } from './port/monotonic-clock.ts'
 import type { Outbox } from './port/steps.ts'
 import type { DatabaseSchema, Storage, StorageObserver } from './port/storage.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { toDatabaseError } from './sqlite/database-error.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
+import { keepNewestTime, newestTimeOf } from './sqlite/newest-time.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
@@ -75,6 +78,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`the file ${path} does not exist`)
   await makeFolder(dirname(path), 0o700)
+  const newest = newestTimeOf(path)
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
@@ -94,6 +98,13 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         read: keepFree.read ?? (() => volumeOf(path)),
       }
       const reader = openReader(path)
+      const clock = new MonotonicClock(
+        () => Date.now(),
+        newest,
+        (time) => keepNewestTime(path, time),
+      )
+      clock.now()
+      setCurrentTime(() => clock.now())
       return new SqliteStorage({
         ...{ writer, reader, lock, onFatal, onCheckpoint, rehearse, outbox, observer, space },
       })

@@ -1,10 +1,10 @@
-import { newId, timestamp } from '@mortise/module-sdk'
+import { currentTime, newId, timestamp } from '@mortise/module-sdk'
 import { emit, problem } from './module.js'
 import * as repository from './repository.js'
 
 /** The rules: a caller has at most so many things, and reaches only their own. */
 
-export function* addMyThing(caller, text, most, now = Date.now()) {
+export function* addMyThing(caller, text, most, now = currentTime()) {
   const { count } = yield* repository.countMyThings(caller.id)
   if (count >= most) throw problem('my-thing-limit', `You can have ${most} things: delete one first.`)
   const row = { id: newId('my_thing'), text, createdAt: now }

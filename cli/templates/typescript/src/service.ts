@@ -1,11 +1,11 @@
-import { type Caller, type GuestClaim, newId, timestamp } from '@mortise/module-sdk'
+import { type Caller, currentTime, type GuestClaim, newId, timestamp } from '@mortise/module-sdk'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
 import type { MyThing } from './schemas.ts'
 
 /** The rules: a caller has at most so many things, and reaches only their own. */
 
-export function* addMyThing(caller: Caller, text: string, most: number, now = Date.now()) {
+export function* addMyThing(caller: Caller, text: string, most: number, now = currentTime()) {
   const { count } = yield* repository.countMyThings(caller.id)
   if (count >= most) throw problem('my-thing-limit', `You can have ${most} things: delete one first.`)
   const row = { id: newId('my_thing'), text, createdAt: now }

@@ -1,14 +1,13 @@
-import { Readable } from 'node:stream'
-import type { EventLog, ModuleInstance } from '@mortise/module-sdk'
-import { credentialsNeeded, responses } from '../module.ts'
+import { type EventLog, eventStream, type ModuleInstance } from '@mortise/module-sdk'
+import { responses } from '../module.ts'
+import type { Settings } from '../settings.ts'
 import { acceptsStream } from './accepts-stream.ts'
-import type { OpenStream } from './event-streams.ts'
 import { EventHeaders, EventQuery, EventResponse } from './schemas.ts'
 import { selectionOf } from './selection.ts'
-import { beginningOf, listEvents } from './service.ts'
+import { listEvents } from './service.ts'
 
 /** The caller's events, and everyone's with a scope. */
-export function eventRoutes(app: ModuleInstance, events: EventLog, openStream: OpenStream): void {
+export function eventRoutes(app: ModuleInstance, events: EventLog, limits: Settings): void {
   app.get(
     '/event',
     {
@@ -18,35 +17,17 @@ export function eventRoutes(app: ModuleInstance, events: EventLog, openStream: O
         querystring: EventQuery,
         headers: EventHeaders,
         response: {
+          ...eventStream.response,
+          ...responses('insufficient-scope'),
           200: EventResponse,
-          ...responses(
-            'credentials-needed',
-            'insufficient-scope',
-            'event-gone',
-            'too-many-streams',
-            'too-many-streams-per-address',
-            'streams-exhausted',
-            'guest-streams-exhausted',
-          ),
         },
       },
     },
     async (request, reply) => {
-      const { caller, headers, ip, query, url } = request
+      const { caller, headers, query, url } = request
       if (!acceptsStream(headers.accept)) return listEvents(events, caller, query, url)
-      if (!(await request.credentialsHold())) throw credentialsNeeded()
-      const selection = selectionOf(caller, query)
-      const beginning = await beginningOf(events, caller, selection, query.after, headers['last-event-id'])
-      // Proxies must neither store nor buffer the response.
-      const head = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
-      const send = (stream: Readable) => reply.headers(head).send(stream as never)
-      if (request.method === 'HEAD') return send(Readable.from([]))
-      const reader = { caller, address: ip, isEntitled: () => request.credentialsHold() }
-      const stream = openStream(reader, selection, beginning)
-      // The host ends the response, like any other, if the client stops reading. `close` also comes after
-      // another response, such as a problem.
-      reply.raw.once('close', () => stream.destroy())
-      return send(stream)
+      const { types, subject, owner = '*' } = selectionOf(caller, query)
+      return reply.streamEvents({ types, subject, owner, after: query.after, limits })
     },
   )
 }

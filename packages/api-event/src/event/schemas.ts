@@ -1,4 +1,4 @@
-import { Id, Strict, Timestamp } from '@mortise/module-sdk'
+import { EventStream, Id, Strict, Timestamp } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 
 const oneType = '[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+'
@@ -72,21 +72,13 @@ export const EventHeaders = Type.Object({
   ),
 })
 
-/** A type of its own: generated clients tell the stream from the page. */
-const EventStreamText = Type.String({
-  title: 'EventStream',
-  contentMediaType: 'text/event-stream',
-  description:
-    'Server-Sent Events without end: `id` is the id of the event, `event` its type, `data` a CloudEvent as JSON on one line. A block with only an `id` is a newer position to reconnect from; a line that begins with a colon is a heartbeat.',
-})
-
 /** Fastify serializes JSON with the schema, and sends a stream as it is. */
 export const EventResponse = Type.Unsafe<EventPage>({
   description: 'a page of events; with `Accept: text/event-stream` a stream of events',
   content: {
     'application/json': { schema: EventPage },
     'text/event-stream': {
-      schema: EventStreamText,
+      schema: EventStream,
     },
   },
 })

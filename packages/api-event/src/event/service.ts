@@ -1,9 +1,8 @@
 import { type Caller, type EventLog, toCloudEvent } from '@mortise/module-sdk'
 import { linkTo } from '../link.ts'
 import { eventGone } from '../module.ts'
-import type { Beginning } from './event-streams.ts'
 import type { EventPage, EventQuery } from './schemas.ts'
-import { type Selection, selectionOf } from './selection.ts'
+import { selectionOf } from './selection.ts'
 
 /** The cursor before all events, for a reader without one. */
 const START = 'start'
@@ -16,7 +15,7 @@ export async function listEvents(
   url: string,
 ): Promise<EventPage> {
   const selection = selectionOf(caller, filter)
-  const { position } = await goOnAfter(events, caller, after, 'after')
+  const position = await positionOf(events, caller, after)
   const found = await events.read({ ...selection, after: position, limit: limit + 1 })
   const shown = found.slice(0, limit)
   return {
@@ -26,28 +25,10 @@ export async function listEvents(
   }
 }
 
-/**
- * The start of a stream: after the reader's last event, or at the next event. For the latter, the
- * cursor is the newest event that the reader may see. The newest of all would reveal the activity
- * of others.
- */
-export async function beginningOf(
-  events: EventLog,
-  caller: Caller,
-  { owner }: Selection,
-  after: string | undefined,
-  lastEventId: string | undefined,
-): Promise<Beginning> {
-  if (lastEventId) return goOnAfter(events, caller, lastEventId, 'Last-Event-ID')
-  if (after !== undefined) return goOnAfter(events, caller, after, 'after')
-  const newest = await events.newest(owner)
-  return newest ? { cursor: newest.id, position: newest.position } : { cursor: START, position: 0 }
-}
-
-/** Another caller's event is as unknown as one that never existed. `name` has the cursor. */
-async function goOnAfter(events: EventLog, caller: Caller, cursor: string, name: string): Promise<Beginning> {
-  if (cursor === START) return { cursor, position: 0 }
+/** Another caller's event is as unknown as one that never existed. */
+async function positionOf(events: EventLog, caller: Caller, cursor: string): Promise<number> {
+  if (cursor === START) return 0
   const position = await events.find(cursor, caller.has('event:read') ? undefined : caller.id)
-  if (position === undefined) throw eventGone(name)
-  return { cursor, position }
+  if (position === undefined) throw eventGone()
+  return position
 }

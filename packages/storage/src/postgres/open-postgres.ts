@@ -1,12 +1,18 @@
+import { setCurrentTime } from '@mortise/module-sdk/current-time'
+import { sql } from '@mortise/module-sdk/sql'
 import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
+import { MonotonicClock } from '../port/monotonic-clock.ts'
 import type { Storage } from '../port/storage.ts'
 import { inTransaction } from './change-schema.ts'
 import { Connections } from './postgres-connections.ts'
 import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
+import { ServerClock, serverTime } from './server-clock.ts'
 
 const OLDEST_VERSION = 14
+/** Of the server's clock: the first response on a connection takes longest. */
+const SAMPLES = 3
 
 /**
  * Opens the database of one host of an application; others may have it open as well.
@@ -22,7 +28,10 @@ export async function openPostgres(
   const connections = new Connections(place)
   try {
     await connections.withClient((client) => prepare(client, place, create))
-    return new PostgresStorage(connections, options)
+    const server = await readClock(connections)
+    const clock = new MonotonicClock(() => server.now())
+    setCurrentTime(() => clock.now())
+    return new PostgresStorage(connections, server, options)
   } catch (error) {
     await connections.close()
     if (error instanceof NoDatabaseError) throw error
@@ -30,6 +39,15 @@ export async function openPostgres(
       cause: error,
     })
   }
+}
+
+async function readClock(connections: Connections): Promise<ServerClock> {
+  const clock = new ServerClock()
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const { rows } = await connections.read(sql`SELECT ${serverTime} AS time`)
+    clock.sample(rows[0].time)
+  }
+  return clock
 }
 
 async function prepare(client: Client, { schema, name }: PostgresAddress, create: boolean): Promise<void> {

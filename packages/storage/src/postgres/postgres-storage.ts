@@ -1,4 +1,4 @@
-import { Sql } from '@mortise/module-sdk/sql'
+import { Sql, sql } from '@mortise/module-sdk/sql'
 import {
   DatabaseError,
   firstOf,
@@ -33,6 +33,7 @@ import type { Connections } from './postgres-connections.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule, withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
+import { type ServerClock, serverTime } from './server-clock.ts'
 import { NeedsWaiting, type Session } from './session.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
@@ -56,6 +57,7 @@ export interface PostgresOptions {
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
+  readonly #clock: ServerClock
   readonly #rehearse: boolean
   readonly #outbox: Outbox | undefined
   readonly #observer: StorageObserver | undefined
@@ -67,8 +69,9 @@ export class PostgresStorage implements Storage {
   readonly outage: Refusing
   #closing: Promise<void> | undefined
 
-  constructor(connections: Connections, options: PostgresOptions) {
+  constructor(connections: Connections, clock: ServerClock, options: PostgresOptions) {
     this.#connections = connections
+    this.#clock = clock
     const outages = this.#outages
     this.outage = {
       get refusal() {
@@ -167,8 +170,17 @@ export class PostgresStorage implements Storage {
   async sequenceOutbox(): Promise<void> {
     const outbox = this.#outbox
     if (outbox === undefined) return
-    if ((await this.maybeOne(outbox.unplaced)) === undefined) return
+    if (!(await this.#look(outbox))) return
     while (await this.#run(UNISOLATED, () => outbox.place('postgres'))) {}
+  }
+
+  /** Also looks at the server's clock, without a statement of its own. Returns whether rows wait. */
+  async #look({ unplaced }: Outbox): Promise<boolean> {
+    const { time, waits } = await this.one<{ time: number; waits: boolean }>(
+      sql`SELECT ${serverTime} AS time, EXISTS (${unplaced}) AS waits`,
+    )
+    this.#clock.sample(time)
+    return waits
   }
 
   onOutbox(listener: () => void): () => Promise<void> {

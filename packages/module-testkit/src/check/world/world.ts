@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Config, Storage } from '@mortise/host'
 import type { EventSchemas } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
 import { inRequest } from '../watch/seen.ts'
 import { type Exchange, isSuccess, type Person, type Request, writes } from './exchange.ts'
@@ -13,6 +13,8 @@ import type { Route, WatchedModule } from './watch-module.ts'
 
 /** For one response, in milliseconds. */
 const PATIENCE = 10_000
+/** For what a stream without end sends at its beginning, in milliseconds. */
+const GLANCE = 50
 
 /** A host that serves the module, on a database of its own, and what has happened so far. */
 export class World {
@@ -82,25 +84,23 @@ export class World {
     const payload = body === undefined ? undefined : isText ? body : (JSON.stringify(body) as string)
     const type: Record<string, string> = payload === undefined ? {} : { 'content-type': 'application/json' }
     this.module.caller = undefined
-    const answering = new AbortController()
     // A route that is silent once would be each time.
-    const isSilent = this.#silent.has(route)
-    const answered = isSilent
+    const answered = this.#silent.has(route)
       ? undefined
-      : await Promise.race([
+      : await within(
+          PATIENCE,
           inRequest(route.method, steps, () =>
-            caller.caller.request(route.method as Method, url, payload, { ...type, ...headers }),
+            caller.caller.begin(route.method as Method, url, payload, { ...type, ...headers }),
           ),
-          pause(PATIENCE, undefined, { signal: answering.signal }),
-        ])
-    answering.abort()
+        )
     caller.id ??= this.module.caller
-    if (answered === undefined) this.#silent.add(route)
-    const text = answered?.body ?? ''
+    const text = answered && (await readBody(answered))
+    if (text === undefined) this.#silent.add(route)
     const exchange: Exchange = {
-      ...{ caller, route, url, body, text, status: answered?.statusCode ?? 0 },
+      ...{ caller, route, url, body, text: text ?? '' },
+      status: text === undefined ? 0 : (answered?.statusCode ?? 0),
       headers: answered?.headers ?? {},
-      json: parsed(text),
+      json: parsed(text ?? ''),
       steps: [...steps],
       error: this.#errors.at(-1),
     }
@@ -200,6 +200,31 @@ interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents
   readonly errors: string[]
   /** Told before each request what the host does. */
   readonly say: (doing: string) => void
+}
+
+/** Undefined if `work` takes longer than so many milliseconds. */
+async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
+  const done = new AbortController()
+  const result = await Promise.race([work, pause(milliseconds, undefined, { signal: done.signal })])
+  done.abort()
+  return result
+}
+
+/** The body, and of Server-Sent Events, which have no end, the first ones. Undefined if it does not end. */
+async function readBody({ headers, raw, stream }: LightMyRequestResponse): Promise<string | undefined> {
+  const isEndless = String(headers['content-type']).startsWith('text/event-stream')
+  const parts: Buffer[] = []
+  const body = stream()
+  const read = async () => {
+    for await (const part of body) parts.push(part)
+    return true
+  }
+  const hasEnded = await within(
+    isEndless ? GLANCE : PATIENCE,
+    read().catch(() => true),
+  )
+  if (!hasEnded) raw.res.destroy()
+  return hasEnded || isEndless ? Buffer.concat(parts).toString() : undefined
 }
 
 function parsed(text: string): unknown {

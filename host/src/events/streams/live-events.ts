@@ -27,11 +27,12 @@ export class LiveEvents {
   #recent: SerializedEvent[] = []
   #reading = false
   #readAgain = false
+  readonly #ignore: () => void
 
   constructor(events: EventLog, log: FastifyBaseLogger) {
     this.#events = events
     this.#log = log
-    events.onMore(() => this.wake())
+    this.#ignore = events.onMore(() => this.wake())
   }
 
   /** Unless it has started. Resolves to the position of the newest event read. */
@@ -47,6 +48,12 @@ export class LiveEvents {
   stop(): void {
     this.#position = undefined
     this.#recent = []
+  }
+
+  /** For good. */
+  close(): void {
+    this.stop()
+    this.#ignore()
   }
 
   /** The events after `position` that are in memory. Undefined if some of them are not. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event, EventLog } from '@mortise/module-sdk'
 import t from 'tap'
-import { EventStream } from '../../src/event/event-stream.ts'
-import type { LiveEvents } from '../../src/event/live-events.ts'
+import { EventStream } from '../../../src/events/streams/event-stream.ts'
+import type { LiveEvents } from '../../../src/events/streams/live-events.ts'
 
 t.test('a reader of many old events leaves turns to others', async (t) => {
   const all = 100_000

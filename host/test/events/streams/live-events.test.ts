@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event, EventLog } from '@mortise/module-sdk'
 import t from 'tap'
-import { LiveEvents } from '../../src/event/live-events.ts'
-import type { SerializedEvent } from '../../src/event/serialized-event.ts'
+import { LiveEvents } from '../../../src/events/streams/live-events.ts'
+import type { SerializedEvent } from '../../../src/events/streams/serialized-event.ts'
 
 /** A log to which events come when a test says so, and which can be away. */
 function scriptedLog() {

@@ -1,0 +1,17 @@
+import type { Caller, Problem, StreamLimits, StreamProblem } from '@mortise/module-sdk'
+
+/** Who wants a stream. */
+export interface Reader {
+  readonly caller: Caller
+  /** The client's address, from `request.ip`. */
+  readonly address: string
+  readonly limits: StreamLimits
+  /** Whether the caller's credentials still hold. The stream checks at every heartbeat. */
+  readonly isEntitled: () => Promise<boolean>
+  /** Makes the problem of a refused stream. */
+  readonly problem: (
+    code: StreamProblem,
+    detail: string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Problem
+}
