@@ -1,3 +1,4 @@
+import { readConfig } from '@mortise/host'
 import { Failure, previousNotFetched, storeIncompleteForDryRun } from '../../failures/index.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 import { checkLockedBytes } from '../../store/same-bytes.ts'
@@ -7,6 +8,7 @@ import type { Source } from '../resolve/source.ts'
 import type { Candidate } from './candidate.ts'
 import { fetchPackage } from './fetch-package.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { ageLimit } from './release-age.ts'
 import { missingInStore, type Restorable, restorePackages, stageLocked } from './restore-store.ts'
 import { stageAll } from './stage-all.ts'
 import type { HostCandidate } from './stage-host.ts'
@@ -51,7 +53,13 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
     if (fromOutside) throw failures[0]
     return { ...resolved, ...nothingFetched, missing, restored, failures }
   }
-  const fresh = await stageAll(sources, await unlessPinned(resolved, npm), options, terminal)
+  const limit = ageLimit(
+    (await readConfig(directory)).install.minAgeHours,
+    input.allowNew === true,
+    Object.values(resolved.previous.modules),
+  )
+  const hostSource = await unlessPinned(resolved, npm)
+  const fresh = await stageAll(sources, hostSource, { ...options, limit }, terminal)
   return { ...resolved, ...fresh, missing, restored, failures }
 }
 
