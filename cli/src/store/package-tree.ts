@@ -48,6 +48,7 @@ async function treeOf(
   if (!existsSync(join(folder, 'package.json'))) return undefined
   const top = realpathSync(folder)
   const packages = new Map<string, TreePackage>()
+  const records = new Map<string, PinnedDependencies>()
   const waiting = [top]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (packages.has(next)) continue
@@ -57,7 +58,8 @@ async function treeOf(
     )
     const peers = next === top && lender !== undefined ? Object.keys(json.peerDependencies ?? {}) : []
     const lent = peers.flatMap((name) => packageFolder(name, lender as string) ?? [])
-    const integrity = next === top ? locked?.integrity : await integrityOf(next, top, locked?.dependencies)
+    const integrity =
+      next === top ? locked?.integrity : await integrityOf(next, top, locked?.dependencies, records)
     const { name, version } = json
     packages.set(next, {
       name,
@@ -86,15 +88,19 @@ async function integrityOf(
   folder: string,
   top: string,
   chosen: PinnedDependencies | undefined,
+  records: Map<string, PinnedDependencies>,
 ): Promise<string | undefined> {
   const place = relative(top, folder).split(sep).join('/')
   if (!place.startsWith('..')) return chosen?.[place]?.integrity
   const at = folder.indexOf(`${sep}node_modules${sep}`)
   if (at < 0) return undefined
-  const record = await readOptionalText(join(folder.slice(0, at), 'node_modules', '.package-lock.json'))
-  const key = folder
-    .slice(at + 1)
-    .split(sep)
-    .join('/')
-  return record === undefined ? undefined : JSON.parse(record).packages?.[key]?.integrity
+  const file = join(folder.slice(0, at), 'node_modules', '.package-lock.json')
+  const record = records.get(file) ?? JSON.parse((await readOptionalText(file)) ?? '{}').packages ?? {}
+  records.set(file, record)
+  return record[
+    folder
+      .slice(at + 1)
+      .split(sep)
+      .join('/')
+  ]?.integrity
 }
