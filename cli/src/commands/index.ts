@@ -35,6 +35,10 @@ export const commands: readonly ListedCommand[] = [
     'module-info <spec>',
     'show a module, installed or not: routes, access, tables, contracts, size, source and hashes',
   ),
+  listed(
+    'search <words...>',
+    'find modules: of this command, aliases, and registries; with publisher, age and origin',
+  ),
   listed('module-new <name>', 'create the package of a new module, with routes, a table, events and tests'),
   listed('module-manifest [path...]', "write a module's manifest from its code"),
   listed(
