@@ -9,9 +9,14 @@ export interface Published {
   readonly tarball: Buffer
   /** What the registry says of the tarball instead of the truth; null: nothing. */
   readonly integrity?: string | null
+  /** When it was published, as the registry says; null: it does not say. The default is long ago. */
+  readonly at?: string | null
   /** What else the registry says of the tarball: its signatures. */
   readonly dist?: Readonly<Record<string, unknown>>
 }
+
+/** Older than any setting asks. */
+export const longAgo = '2020-01-01T00:00:00.000Z'
 
 /** A package whose files are package.json and `files`. */
 export function published(
@@ -65,6 +70,9 @@ export async function fakeRegistry(
     return {
       name: first.json.name,
       'dist-tags': { latest: versions.at(-1)?.json.version },
+      time: Object.fromEntries(
+        versions.flatMap(({ json, at = longAgo }) => (at === null ? [] : [[json.version, at]])),
+      ),
       versions: Object.fromEntries(
         versions.map(({ json, tarball, integrity, dist: more }) => {
           const truth = `sha512-${createHash('sha512').update(tarball).digest('base64')}`

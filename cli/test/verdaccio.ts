@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { runServer } from 'verdaccio'
-import type { Published } from './fake-registry.ts'
+import { longAgo, type Published } from './fake-registry.ts'
 
 /** @returns its address, without a protocol */
 export async function listening(t: Test, server: Server): Promise<string> {
@@ -20,7 +20,7 @@ export async function listening(t: Test, server: Server): Promise<string> {
 }
 
 /**
- * A verdaccio that knows no other registry.
+ * A verdaccio that knows no other registry. What it publishes counts as published long ago.
  * @param packages who may read and publish which
  */
 export async function verdaccio(t: Test, packages: Readonly<Record<string, object>>) {
@@ -70,6 +70,10 @@ export async function verdaccio(t: Test, packages: Readonly<Record<string, objec
       },
       token,
     )
+    const document = join(folder, 'storage', name, 'package.json')
+    const stored = JSON.parse(await readFile(document, 'utf8'))
+    const time = Object.fromEntries(Object.keys(stored.time).map((key) => [key, longAgo]))
+    await writeFile(document, JSON.stringify({ ...stored, time }))
   }
   return { host, token, publish }
 }

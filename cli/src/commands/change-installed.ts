@@ -22,6 +22,7 @@ export async function changeInstalled(
     yes: options.yes === true,
     offline: options.offline === true,
     failOnBreaking: options.failOnBreaking === true,
+    allowNew: options.allowNew === true,
   })
   if (!dryRun) await writeConfigSchema(directory)
   const live = applied.switched?.live ?? (await isServed(directory))

@@ -1,8 +1,10 @@
 import { busyWith, withCommandLock } from '../changes/command-lock.ts'
+import { type Advisories, askAdvisories } from '../doctor/ask-advisories.ts'
 import { examine } from '../doctor/doctor-report.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { findingsLeft } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
+import { asFailure } from '../terminal/explain.ts'
 
 export const command: Command = {
   options: [['--fix', 'fix what can be fixed without loss']],
@@ -14,16 +16,32 @@ export const command: Command = {
   async run({ options, terminal, application }) {
     const directory = await application()
     const fix = options.fix === true
-    const findings = await terminal.during('Checking', () =>
+    const found = await terminal.during('Checking', () =>
       fix
         ? withCommandLock(directory, 'doctor --fix', () => examine(directory, { fix }))
         : examineBeside(directory),
     )
-    terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'No problems found.')
+    const { unasked, ...known } = await terminal.during('Asking for advisories', () => advisories(directory))
+    const findings = [...found, ...known.findings]
+    const notes = unasked.map(
+      ({ registry, reason }) =>
+        `Known vulnerabilities are not checked: ${registry} gave no advisories: ${reason}`,
+    )
+    const lines = findings.length > 0 ? findings.map(text) : ['No problems found.']
+    terminal.result({ findings, advisories: { unasked } }, [...lines, ...notes].join('\n'))
     const left = findings.filter(({ severity, fixed }) => severity !== 'info' && !fixed)
     if (left.length === 0) return
     throw findingsLeft({ count: left.length })
   },
+}
+
+/** Without a readable lock file, which is a finding, nothing is known to be installed. */
+async function advisories(directory: string): Promise<Advisories> {
+  try {
+    return await askAdvisories(directory)
+  } catch (error) {
+    return { findings: [], unasked: [{ registry: 'the registry', reason: asFailure(error).message }] }
+  }
 }
 
 /** Runs without the command lock, so another command may begin or end in the meantime. */

@@ -35,6 +35,10 @@ export const commands: readonly ListedCommand[] = [
     'module-info <spec>',
     'show a module, installed or not: routes, access, tables, contracts, size, source and hashes',
   ),
+  listed(
+    'search <words...>',
+    'find modules: of this command, aliases, and registries; with publisher, age and origin',
+  ),
   listed('module-new <name>', 'create the package of a new module, with routes, a table, events and tests'),
   listed('module-manifest [path...]', "write a module's manifest from its code"),
   listed(
@@ -61,6 +65,7 @@ export const commands: readonly ListedCommand[] = [
   listed('migrate-data', 'move the data from SQLite to PostgreSQL; the application may run'),
   listed('bundle <file>', 'write all installed packages to one file, to install elsewhere'),
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
+  listed('sbom', 'print the software bill of materials (CycloneDX) of what is installed'),
   listed('openapi', 'print the OpenAPI document of the installed modules'),
   listed('dev [path]', 'run a module from its folder, and switch to its new code on each save'),
   listed(

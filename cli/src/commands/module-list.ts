@@ -34,12 +34,17 @@ export const command: Command = {
 
 function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
   if (newer === undefined) return []
-  const { wanted, latest, outdated, unreachable } = newer
+  const { wanted, latest, outdated, waiting, unreachable } = newer
   if (unreachable !== null) return [`${id} ${version}  cannot be checked: ${unreachable}`]
   const files = wanted === version ? ', other files' : ''
   return [
     ...(outdated ? [`${id} ${version} → ${wanted}${files}  app module-upgrade ${id}`] : []),
-    ...(latest !== null && latest !== wanted && gt(latest, version)
+    ...(waiting
+      ? [
+          `${id} ${version} → ${waiting.version} from ${waiting.installable}, because it is new  app module-upgrade ${id}`,
+        ]
+      : []),
+    ...(latest !== null && latest !== wanted && latest !== waiting?.version && gt(latest, version)
       ? [`${id} ${version} → ${latest}, outside its range  app module-upgrade ${id}@${latest}`]
       : []),
   ]

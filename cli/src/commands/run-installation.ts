@@ -8,13 +8,18 @@ import { changeInstalled } from './change-installed.ts'
 export const installationOptions = [
   ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
   ['--fail-on-breaking', 'refuse breaking changes (exit code 4), without a terminal too'],
+  ['--allow-new', 'install packages that are younger than "install.minAgeHours" (72); the history names it'],
   ['--dry-run', 'print the plan, check and probe as the installation does, and change nothing'],
   ['--offline', "use no network: only folders, files, bundles, folders of tarballs and npm's cache"],
   settleOption,
 ] as const
 
 export async function runInstallation(call: Call, name: string, asked: Asked): Promise<void> {
-  const applied = await changeInstalled(call, [name, ...call.arguments], asked)
+  const applied = await changeInstalled(
+    call,
+    [name, ...call.arguments, ...(call.options.allowNew === true ? ['--allow-new'] : [])],
+    asked,
+  )
   const { directory, dryRun, live, settled } = applied
   const { switched, ...rest } = installedBy(applied)
   const migrations = switched?.migrations ?? []

@@ -1,3 +1,5 @@
+import type { Advisory } from './ask-advisories.ts'
+
 export interface Finding {
   /** Stable, for programs. */
   readonly id: string
@@ -9,6 +11,8 @@ export interface Finding {
   readonly hint: string
   /** For `code-retained`: the number of packages. */
   readonly packages?: number
+  /** For `vulnerable`. */
+  readonly advisory?: Advisory
   readonly fixed: boolean
 }
 

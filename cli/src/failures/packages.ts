@@ -174,6 +174,12 @@ export const wrongSignature = define.refused(
   'Nothing was changed. The package may have been altered: ask its author.',
 )
 
+export const tooNew = define.refused(
+  'too-new',
+  'The package {target} is refused: it was published at {published}, less than {hours} hours ago.',
+  'Nothing was changed. It can be installed from {installable}: malware is usually found within hours. If you trust it now: --allow-new',
+)
+
 export const signatureGone = define.refused(
   'signature',
   'The package {target} is refused: it has no {lost}, and the installed {installed} has one.',

@@ -37,6 +37,8 @@ interface Request {
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
   readonly failOnBreaking?: boolean
+  /** Install packages that are younger than the setting `install.minAgeHours`. */
+  readonly allowNew?: boolean
   /** Disable, in the same change, the modules that do not run on the new host. */
   readonly disableIncompatible?: boolean
 }

@@ -160,6 +160,15 @@ export const configSchema = Type.Object(
         description: 'days for which events are kept for readers and event handlers',
       }),
     }),
+    install: group({
+      minAgeHours: Type.Integer({
+        minimum: 0,
+        maximum: 8760,
+        default: 72,
+        description:
+          'hours since its publication before a package from a registry is installed, dependencies included; 0: at once',
+      }),
+    }),
     aliases: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'short names for module-install: { "api-review": "@acme/api-review@^2" }',

@@ -28,8 +28,16 @@ const packageProperties = {
   ),
   signed: Type.Optional(
     Type.Object(
-      { keyid: Type.String(), provenance: Type.Boolean() },
-      { description: 'the registry key that verified its signature; whether its provenance was verified' },
+      {
+        keyid: Type.String(),
+        provenance: Type.Boolean(),
+        repository: Type.Optional(Type.String()),
+        workflow: Type.Optional(Type.String()),
+      },
+      {
+        description:
+          'the registry key that verified its signature; whether its provenance was verified, and the repository and workflow that it names',
+      },
     ),
   ),
 }

@@ -7,6 +7,7 @@ import {
   type Generation,
   type LockedPackage,
   type LockFile,
+  type OperatorRecord,
   readConfig,
   readFileId,
   readGenerations,
@@ -62,6 +63,8 @@ export interface Change {
   readonly undo?: readonly AppliedMigration[]
   /** The setting, if the change is one of settings. */
   readonly object?: string
+  /** More for the audit trail. */
+  readonly details?: OperatorRecord['details']
   /** Whether `previous` may be an external lock file that was never in force. */
   readonly anyLock?: boolean
 }
@@ -85,6 +88,7 @@ export async function applyChange({
   config,
   undo = [],
   object,
+  details,
   anyLock = false,
 }: Change): Promise<Switched> {
   const recorded = await currentGeneration(directory)
@@ -94,7 +98,8 @@ export async function applyChange({
   const { lockVersion } = previous
   const generation = nextGeneration(previous, present)
   const next = { lockVersion, generation, ...(host && { host }), modules }
-  const record = changeRecord(command, previous, next, object)
+  const begun = changeRecord(command, previous, next, object)
+  const record = { ...begun, details: { ...begun.details, ...details } }
   return await begin(directory, { command, record, former: previous, next, config, undo })
 }
 

@@ -56,11 +56,14 @@ async function switchTo(probed: Probed): Promise<Switched | undefined> {
     const locked = target.modules[id]
     return locked ? [[id, { ...locked, enabled: false }]] : []
   })
+  const young = arriving.flatMap(({ candidate }) => candidate?.ages?.young ?? [])
+  const allowedNew = young.map((one) => `${one.package} ${one.version}, published ${one.published}`)
   return await applyChange({
     ...{ directory, command, previous, anyLock: input.kind === 'rollback' },
     modules: { ...target.modules, ...Object.fromEntries(off) },
     host: target.host ?? null,
     undo: rollback?.migrations ?? [],
+    ...(allowedNew.length > 0 && { details: { allowedNew } }),
   })
 }
 

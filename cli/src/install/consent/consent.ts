@@ -22,6 +22,7 @@ export async function consent(planned: Planned): Promise<void> {
   await confirmSources(again, known, input)
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), input)
+  await confirmBuilders(planned.plans, input)
   if (dryRun) return
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
   else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
@@ -47,6 +48,17 @@ async function confirmSources(
   const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
   await confirm(terminal, yes, `${names} is a new source. Trust it?`)
+}
+
+/** Asks if a package was built from another repository, or by another workflow, than the version before. */
+export async function confirmBuilders(
+  plans: readonly Pick<Plan, 'id' | 'version' | 'provenanceChange'>[],
+  { terminal, yes = false }: Pick<Input, 'terminal' | 'yes'>,
+): Promise<void> {
+  const changed = plans.filter(({ provenanceChange }) => provenanceChange !== null)
+  if (changed.length === 0) return
+  const names = changed.map(({ id, version }) => `${id} ${version}`).join(' and ')
+  await confirm(terminal, yes, `${names} comes from another repository or workflow. Trust it?`)
 }
 
 /** A registry package has one source for all versions. A file or folder is a source of its own. */

@@ -11,9 +11,11 @@ import {
 } from '../../failures/index.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
 import { largestTree, treeTooLarge } from '../../store/staging.ts'
+import { dependencyAges, youngDependency } from './dependency-ages.ts'
 import { fetchVersion } from './fetch-package.ts'
 import { loadArborist } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
+import { type AgeLimit, type Ages, noAges } from './release-age.ts'
 import { unpack } from './unpack.ts'
 
 // npm's own library chooses the dependency tree, in a separate folder, from names, ranges and the
@@ -21,11 +23,22 @@ import { unpack } from './unpack.ts'
 // script of the package. It does not install the tree: each package is fetched and unpacked like
 // the module itself, with the same limits and checks.
 
+interface Choice {
+  readonly pinned?: PinnedDependencies | undefined
+  readonly limit?: AgeLimit | undefined
+}
+
+interface Dependencies {
+  readonly packages: PinnedDependencies
+  readonly ages: Ages
+}
+
 /**
  * Installs the dependencies of the staged package in `directory` into its node_modules, except
  * bundled ones. It runs no scripts and installs no peers.
  * @param scratch an empty folder on the same file system
- * @param pinned the previous choice, to repeat it; without it, the newest versions in range
+ * @param pinned the previous choice, to repeat it; without it, the newest versions in range that
+ *   are old enough for `limit`
  * @returns the choice; undefined if there is nothing to install
  * @throws {Failure} if a dependency cannot be fetched, comes from git or a URL, or is unsafe
  */
@@ -33,8 +46,8 @@ export async function installDependencies(
   directory: string,
   scratch: string,
   options: NpmOptions,
-  pinned?: PinnedDependencies,
-): Promise<PinnedDependencies | undefined> {
+  { pinned, limit }: Choice = {},
+): Promise<Dependencies | undefined> {
   const json = await readPackageJson(directory)
   const dependencies = { ...json.dependencies }
   const optionalDependencies = { ...json.optionalDependencies }
@@ -52,6 +65,7 @@ export async function installDependencies(
     await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
   }
   const npm = { ...options, packumentCache: new Map() }
+  const aged = pinned ? undefined : limit
   const arborist = new (await loadArborist())({
     ...npm,
     path: scratch,
@@ -61,14 +75,18 @@ export async function installDependencies(
     allowFile: 'none',
     allowDirectory: 'none',
     omitLockfileRegistryResolved: true,
+    before: aged?.allowNew === false ? aged.before : null,
   } as never)
   const what = `${json.name}@${json.version}`
   try {
-    const tree = await arborist.buildIdealTree()
+    const tree = await arborist.buildIdealTree().catch(async (error) => {
+      throw (aged && (await youngDependency(error, npm, aged, what))) ?? error
+    })
+    const ages = aged ? await dependencyAges(tree, npm, aged, what) : noAges
     await mkdir(join(scratch, 'node_modules'))
     await unpackTree(tree, scratch, npm, what)
     await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
-    return chosenIn(tree)
+    return { packages: chosenIn(tree), ages }
   } catch (error) {
     throw dependencyFailure(error as Error & { code?: string }, what)
   }

@@ -21,6 +21,7 @@ import type { Source } from '../resolve/source.ts'
 import { originOf } from './local-registry.ts'
 import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
+import type { AgeLimit, Ages } from './release-age.ts'
 import { largestTarball } from './unpack.ts'
 import { isSignatureError, type Manifest, publishedManifest, type Signed } from './verify-signature.ts'
 
@@ -37,26 +38,35 @@ export interface FetchedPackage {
   readonly version?: string | undefined
   /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
+  /** Undefined if it comes from no registry. */
+  readonly ages?: Ages
 }
 
 /**
  * Fetches the tarball of a source. A folder is packed as npm would publish it, without running
  * scripts.
  * @param expected the integrity that the tarball must have, if known
+ * @param limit for the age of a registry package
  */
 export async function fetchPackage(
   source: Source,
   options: NpmOptions,
   expected?: string,
+  limit?: AgeLimit,
 ): Promise<FetchedPackage> {
-  const fetched = await fetchFrom(source, options, expected)
+  const fetched = await fetchFrom(source, options, expected, limit)
   const { from, integrity: found } = fetched
   if (expected === undefined || found === expected) return fetched
   const hint = source.isOwn ? 'folder' : 'package'
   throw otherBytesThanLocked({ from, target: source.target, found, expected, hint })
 }
 
-async function fetchFrom(source: Source, options: NpmOptions, expected?: string): Promise<FetchedPackage> {
+async function fetchFrom(
+  source: Source,
+  options: NpmOptions,
+  expected?: string,
+  limit?: AgeLimit,
+): Promise<FetchedPackage> {
   if (source.kind === 'folder') return await pack(source.target, options)
   const shipped = source.kind === 'tarball' ? source : shippedInstead(source, options, expected)
   if (shipped) return await readTarball(shipped)
@@ -65,13 +75,13 @@ async function fetchFrom(source: Source, options: NpmOptions, expected?: string)
     if (options.offline === true && expected !== undefined && semver.valid(range)) {
       return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
     }
-    const { manifest, signed } = await publishedManifest(target, options)
+    const { manifest, signed, ages } = await publishedManifest(target, options, limit)
     const { name, version } = manifest
     if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
       throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
     }
     const { deprecated } = manifest as { deprecated?: string }
-    return { ...(await download(manifest, options, expected)), version, signed, deprecated }
+    return { ...(await download(manifest, options, expected)), version, signed, deprecated, ages }
   })
 }
 

@@ -1,3 +1,4 @@
+import { readConfig } from '@mortise/host'
 import { Failure, previousNotFetched, storeIncompleteForDryRun } from '../../failures/index.ts'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { KEPT } from '../../store/installed-packages.ts'
@@ -8,6 +9,7 @@ import type { Source } from '../resolve/source.ts'
 import type { Candidate } from './candidate.ts'
 import { fetchPackage } from './fetch-package.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { ageLimit } from './release-age.ts'
 import { missingInStore, type Restorable, restorePackages, stageLocked } from './restore-store.ts'
 import { stageAll } from './stage-all.ts'
 import type { HostCandidate } from './stage-host.ts'
@@ -52,7 +54,13 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
     if (fromOutside) throw failures[0]
     return { ...resolved, ...nothingFetched, missing, restored, failures }
   }
-  const fresh = await stageAll(sources, await unlessPresent(resolved, npm), options, terminal)
+  const limit = ageLimit(
+    (await readConfig(directory)).install.minAgeHours,
+    input.allowNew === true,
+    Object.values(resolved.previous.modules),
+  )
+  const hostSource = await unlessPresent(resolved, npm)
+  const fresh = await stageAll(sources, hostSource, { ...options, limit }, terminal)
   return { ...resolved, ...fresh, missing, restored, failures }
 }
 

@@ -60,6 +60,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, base: 
   response.end(JSON.stringify(packument(path, versions, address)))
 }
 
+/** The folder behind the address of a registry, if it is one. */
+export const folderServedAt = (address: string) => served.get(address)?.directory
+
 /** For people: the source of the bytes behind an address. */
 export function originOf(address: string): string {
   for (const [base, { directory }] of served) {

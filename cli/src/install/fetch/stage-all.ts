@@ -18,7 +18,8 @@ export async function stageAll(
   const fetching = <Result>(source: Source, work: () => Promise<Result>) =>
     terminal.during(`Fetching ${source.target}`, work)
   const modules = new Map<string, Candidate>()
-  let host = hostSource && (await fetching(hostSource, () => stageHost(hostSource, options)))
+  let host =
+    hostSource && (await fetching(hostSource, () => stageHost(hostSource, { ...options, limit: undefined })))
   for (const source of sources) {
     const staged = await fetching(source, () => stageSource(source, options))
     for (const candidate of staged.modules) {

@@ -7,6 +7,7 @@ import type { Source } from '../resolve/source.ts'
 import { installDependencies } from './dependencies.ts'
 import { fetchPackage } from './fetch-package.ts'
 import type { NpmOptions } from './npm-options.ts'
+import { type AgeLimit, type Ages, noAges } from './release-age.ts'
 import { unpack } from './unpack.ts'
 import type { Signed } from './verify-signature.ts'
 
@@ -17,6 +18,8 @@ export interface Staged<Package> extends FinalizedPackage {
   readonly integrity: string
   readonly signed?: Signed | undefined
   readonly deprecated?: string | undefined
+  /** Undefined if it was not fetched to be installed: restored, from a bundle, from the store. */
+  readonly ages?: Ages | undefined
   readonly package: Package
   readonly json: PackageJson
   /** npm's choice of its dependencies; undefined if it has only bundled ones or none. */
@@ -30,6 +33,8 @@ export interface StageOptions {
   readonly integrity?: string
   /** The previous choice of dependencies, to repeat it. */
   readonly dependencies?: PinnedDependencies | undefined
+  /** For the age of registry packages; without it, the newest versions in range. */
+  readonly limit?: AgeLimit | undefined
   /** Leaves the dependencies out. */
   readonly alone?: boolean
 }
@@ -40,21 +45,35 @@ export interface StageOptions {
  */
 export async function stagePackage<Package>(
   source: Source,
-  { directory, npm, integrity: expected, dependencies: pinned, alone }: StageOptions,
+  { directory, npm, integrity: expected, dependencies: pinned, limit, alone }: StageOptions,
   read: (staging: string) => Promise<Package>,
 ): Promise<Staged<Package>> {
-  const { data, from, integrity, signed, deprecated } = await fetchPackage(source, npm, expected)
+  const fetched = await fetchPackage(source, npm, expected, limit)
+  const { data, from, integrity, signed, deprecated, ages: own = noAges } = fetched
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
   const found = await read(staging)
   const json = await readPackageJson(staging)
   checkIdentity(json, source)
-  const dependencies = alone
+  // Exactly what is installed keeps its dependencies, whatever their age.
+  const installed = limit?.installed.find((locked) => locked.integrity === integrity)
+  const chosen = alone
     ? undefined
-    : await installDependencies(staging, await makeStaging(directory), npm, pinned)
+    : await installDependencies(staging, await makeStaging(directory), npm, {
+        pinned: pinned ?? installed?.dependencies,
+        limit,
+      })
+  const ages = { ...own, ...joined(own, chosen?.ages ?? noAges) }
+  const dependencies = chosen?.packages
   const sealed = await seal(staging, `${json.name}@${json.version}`)
-  return { source, from, integrity, signed, deprecated, package: found, json, dependencies, ...sealed }
+  return { source, from, integrity, signed, deprecated, ages, package: found, json, dependencies, ...sealed }
 }
+
+const joined = (one: Ages, other: Ages) => ({
+  young: [...one.young, ...other.young],
+  waiting: [...one.waiting, ...other.waiting],
+  undated: [...one.undated, ...other.undated],
+})
 
 /** Its entry in the lock file. */
 export function lockedAs({

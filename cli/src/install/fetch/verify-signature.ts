@@ -2,6 +2,8 @@ import type { LockedModule } from '@mortise/host'
 import type { manifest as pacoteManifest } from 'pacote'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
+import { type Attested, builderOf } from './provenance.ts'
+import { type AgeLimit, type Ages, chooseVersion, noAges } from './release-age.ts'
 
 export type Manifest = Awaited<ReturnType<typeof pacoteManifest>>
 
@@ -12,38 +14,53 @@ export interface PublishedManifest {
   readonly manifest: Manifest
   /** Undefined if the registry offers no keys, or the package has no signature. */
   readonly signed: Signed | undefined
+  readonly ages: Ages
 }
 
 /**
- * Fetches the manifest of `target` (`name@range`) and verifies its signatures and provenance
+ * Fetches the manifest of the version to install of `range` (`name@range`) and verifies its signatures and provenance
  * attestations, if the registry publishes its keys. The attestations are verified with the sigstore
  * roots.
+ * @param limit without it, the newest version in range, whatever its age
+ * @throws {Failure} `too-new`
  * @throws {Error} from pacote, also for a wrong signature: see `isSignatureError`
  */
-export async function publishedManifest(target: string, options: NpmOptions): Promise<PublishedManifest> {
+export async function publishedManifest(
+  range: string,
+  npm: NpmOptions,
+  limit?: AgeLimit,
+): Promise<PublishedManifest> {
   const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
-  const registry = fetch.pickRegistry(target, options)
-  const keys = await keysOf(registry, options)
-  if (keys.length === 0) return { manifest: await pacote.manifest(target, options), signed: undefined }
+  const registry = fetch.pickRegistry(range, npm)
+  const keys = await keysOf(registry, npm)
+  // One request for all. The whole document has the dates.
+  const options = { ...npm, packumentCache: new Map(), fullMetadata: true }
+  const { target, ...chosen } = limit
+    ? await chooseVersion(range, options, limit)
+    : { target: range, ...noAges }
+  const describe = (manifest: SignedManifest, signed?: Signed) => ({
+    ...{ manifest, signed },
+    ages: { ...chosen, published: manifest._time ?? null },
+  })
+  if (keys.length === 0) return describe(await pacote.manifest(target, options))
   const { host, pathname } = new URL(registry)
   const verifying = {
     ...options,
-    packumentCache: new Map(),
     [`//${host}${pathname}:_keys`]: keys,
     verifySignatures: true,
   }
   const manifest = (await pacote.manifest(target, verifying as never)) as unknown as SignedManifest
   const keyid = manifest._signatures?.[0]?.keyid
-  if (keyid === undefined) return { manifest, signed: undefined }
-  const provenance = manifest._attestations !== undefined
-  if (provenance) {
-    const exact = `${manifest.name}@${manifest.version}`
-    await pacote.manifest(exact, { ...verifying, verifyAttestations: true } as never)
-  }
-  return { manifest, signed: { keyid, provenance } }
+  if (keyid === undefined) return describe(manifest)
+  if (manifest._attestations === undefined) return describe(manifest, { keyid, provenance: false })
+  const exact = `${manifest.name}@${manifest.version}`
+  const attested = await pacote.manifest(exact, { ...verifying, verifyAttestations: true } as never)
+  const builder = builderOf((attested as unknown as Attested)._attestationBundles)
+  return describe(manifest, { keyid, provenance: true, ...builder })
 }
 
 type SignedManifest = Manifest & {
+  _time?: string
   _signatures?: readonly { keyid: string }[]
   _attestations?: unknown
 }

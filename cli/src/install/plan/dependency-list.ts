@@ -100,19 +100,25 @@ export async function aboutPackage(json: object, directory: string): Promise<Abo
 }
 
 function about(json: object, paths: readonly string[]): About {
-  const { license, licenses, scripts } = json as Record<string, unknown>
+  const { scripts } = json as Record<string, unknown>
   const own = typeof scripts === 'object' && scripts !== null ? scripts : {}
   const named = installScripts.filter((name) => Object.hasOwn(own, name))
   // npm compiles a binding.gyp if no other script is named.
   const isNamed = named.includes('install') || named.includes('preinstall')
   const compiles = paths.includes('binding.gyp') && !isNamed
+  return {
+    license: licenseOf(json),
+    scripts: compiles ? [...named, 'node-gyp rebuild'] : named,
+    addons: paths.filter((path) => path.endsWith('.node')).sort(),
+  }
+}
+
+/** The license that a package.json names, in any of the forms that npm has had. */
+export function licenseOf(json: object): string | null {
+  const { license, licenses } = json as Record<string, unknown>
   const words = [license, ...(Array.isArray(licenses) ? licenses : [])].flatMap((one) => {
     const word = typeof one === 'object' && one !== null ? (one as { type?: unknown }).type : one
     return typeof word === 'string' && word !== '' ? [word] : []
   })
-  return {
-    license: words.length > 0 ? words.join(' OR ') : null,
-    scripts: compiles ? [...named, 'node-gyp rebuild'] : named,
-    addons: paths.filter((path) => path.endsWith('.node')).sort(),
-  }
+  return words.length > 0 ? words.join(' OR ') : null
 }

@@ -3,6 +3,7 @@ import semver from 'semver'
 import { hostLeavesModules } from '../../failures/index.ts'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
+import { provenanceChange } from '../fetch/provenance.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
 import { checkNotRequired } from './checks/not-required.ts'
@@ -37,7 +38,20 @@ export async function hostPlanOf(
   const from = hostPackageOf(lock, directory).version
   const to = candidate.package.version
   const isOlder = semver.lt(to, from)
-  return { from, to, isOlder, inRange, outside, ...changes, origin, files, bytes, integrity }
+  const builders = provenanceChange(lock.host?.signed, candidate.signed)
+  return {
+    provenanceChange: builders,
+    from,
+    to,
+    isOlder,
+    inRange,
+    outside,
+    ...changes,
+    origin,
+    files,
+    bytes,
+    integrity,
+  }
 }
 
 /** @throws {Failure} if that was not requested, or other modules require them */

@@ -15,6 +15,7 @@ import { wrongMigration } from '../../failures/index.ts'
 import { lockedModule } from '../../store/installed-packages.ts'
 import { isStored } from '../../store/staging.ts'
 import type { Candidate } from '../fetch/candidate.ts'
+import { provenanceChange } from '../fetch/provenance.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
 import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
@@ -34,10 +35,10 @@ type PreviousVersion = NonNullable<Awaited<ReturnType<typeof previousVersionOf>>
 export async function previousVersionOf(id: string, lock: LockFile, directory: string) {
   const locked = lockedModule(lock, id)
   if (locked === undefined) return undefined
-  const { version, integrity, enabled } = locked
+  const { version, integrity, enabled, signed } = locked
   const stored = (await isStored(directory, locked)) ? storedModule(directory, locked) : undefined
   const found = stored === undefined ? undefined : await readPackage(stored).catch(() => undefined)
-  return { version, integrity, enabled, package: found }
+  return { version, integrity, enabled, signed, package: found }
 }
 
 /**
@@ -99,6 +100,8 @@ export async function planOf(
     integrity,
     tree,
     signed: candidate.signed ?? null,
+    provenanceChange: provenanceChange(previous?.signed, candidate.signed),
+    ages: candidate.ages ?? null,
     /** What users of the previous version may have relied on. After the probe it includes the API. */
     breaking: breaking as readonly BreakingChange[],
   }

@@ -9,6 +9,7 @@ import { type HostPlan, hostPlanOf, modulesToDisable } from './host-plan.ts'
 import { type Plan, planOf, previousVersionOf } from './module-plan.ts'
 import { planRollback, type Rollback } from './plan-rollback.ts'
 import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
+import { builderNotes, trustNotes } from './trust-notes.ts'
 
 /** The effect of the change, from files alone. It is printed, and no check rejects it. */
 export interface Planned extends Verified {
@@ -60,6 +61,7 @@ export async function plan(verified: Verified): Promise<Planned> {
 
   const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, previous, directory, beside))
   if (hostPlan) terminal.note(hostPlanText(hostPlan))
+  for (const line of builderNotes(hostPlan)) terminal.note(line)
   const leaving = hostPlan
     ? await modulesToDisable(hostPlan, previous, directory, input.disableIncompatible)
     : []
@@ -76,7 +78,10 @@ export async function plan(verified: Verified): Promise<Planned> {
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
   const plans = await Promise.all(arriving.map((one, index) => planOf(one, previousVersions[index])))
-  for (const one of plans) terminal.note(planText(one))
+  for (const one of plans) {
+    terminal.note(planText(one))
+    for (const line of trustNotes(one)) terminal.note(line)
+  }
   reportUnknownEvents(plans, beside, terminal)
   if (input.failOnBreaking) refuseBreaking(plans)
   return { ...planned, plans }

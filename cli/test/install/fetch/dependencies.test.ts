@@ -21,8 +21,8 @@ async function installIn(
   const environment = { npm_config_userconfig: '/nowhere', npm_config_cache: join(root, 'cache') }
   const options = { ...(await npmOptions(root, environment)), registry, fetchRetries: 0 }
   const directory = join(root, 'module')
-  const chosen = await installDependencies(directory, join(root, 'scratch'), options, pinned)
-  return { directory, requests, chosen }
+  const done = await installDependencies(directory, join(root, 'scratch'), options, { pinned })
+  return { directory, requests, chosen: done?.packages }
 }
 const json = (more: object) => JSON.stringify({ name: 'module', version: '1.0.0', ...more })
 const one = published({ name: 'one', version: '1.0.0' }, { 'index.js': 'registry' })

@@ -1,0 +1,13 @@
+import { readLockFile } from '@mortise/host'
+import { billOfMaterials } from '../sbom/bill-of-materials.ts'
+import type { Command } from '../terminal/command.ts'
+
+export const command: Command = {
+  examples: ['app sbom > sbom.cdx.json'],
+
+  async run({ terminal, application }) {
+    const directory = await application()
+    const document = await billOfMaterials(directory, await readLockFile(directory))
+    terminal.result(document, JSON.stringify(document, null, 2))
+  },
+}

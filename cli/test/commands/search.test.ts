@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { fakeRegistry, type Published, published } from '../fake-registry.ts'
+import { outside } from '../outside.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { sampleFiles } from '../sample-module.ts'
+
+function module(name: string, json: Record<string, unknown> = {}, manifest = {}): Published {
+  const keywords = ['mortise-module']
+  const { 'package.json': text } = sampleFiles({
+    name,
+    manifest,
+    json: { keywords, _npmUser: { name: 'eve' }, ...json },
+  })
+  return { ...published(JSON.parse(text as string)), at: new Date(Date.now() - 25 * 3_600_000).toISOString() }
+}
+
+/** A registry whose search gives `packages`, whatever is searched. */
+async function searchable(t: Test, ...packages: Published[]) {
+  const results = { objects: packages.map(({ json: { name } }) => ({ package: { name } })) }
+  const path = '/-/v1/search?text=keywords:mortise-module+product+review&size=20'
+  return await fakeRegistry(t, packages, undefined, { [path]: results })
+}
+
+t.test('search shows what the registry has, with publisher, age, compatibility and origin', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const packages = [
+    module('@acme/api-review', { description: 'Reviews of products' }),
+    module('review-old', { description: 'Reviews' }, { host: '^0.1.0' }),
+    module('no-module', { keywords: ['other'] }),
+    module('@mortise/api-cart'),
+  ]
+  process.env.npm_config_registry = (await searchable(t, ...packages)).registry
+  const found = await run('search', 'product', 'review')
+  t.equal(found.exitCode, 0, found.stdout)
+  t.strictSame(
+    found.json.modules.map(({ spec }: { spec: string }) => spec),
+    ['@acme/api-review', 'npm:review-old', '@mortise/api-cart'],
+    'what has another keyword is no module',
+  )
+  t.match(found.json, {
+    modules: [
+      {
+        from: 'registry',
+        version: '1.0.0',
+        description: 'Reviews of products',
+        publisher: 'eve',
+        compatible: true,
+        published: packages[0]?.at,
+        signed: null,
+        problem: null,
+      },
+      { host: '^0.1.0', compatible: false },
+    ],
+    unasked: [],
+  })
+  const { stdout } = await runApp('search', 'product', 'review', '--dir', directory)
+  t.match(
+    stdout,
+    /@acme\/api-review 1\.0\.0\n {2}Reviews of products\n {2}published by eve; on .* \(1 day ago\); runs on this host; not signed/,
+  )
+  t.match(stdout, /npm:review-old 1\.0\.0\n.*\n.*needs host \^0\.1\.0, and this is /)
+})
+
+t.test('search finds what travels with the command and the aliases without a registry', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const config = { aliases: { 'cart-review': '@acme/api-review@^2', 'local-cart': './cart' } }
+  await writeFile(join(directory, 'app.config.json'), JSON.stringify(config))
+  const { exitCode, json } = await run('search', 'CART')
+  t.equal(exitCode, 0)
+  t.match(json.modules, [
+    {
+      spec: 'api-cart',
+      package: '@mortise/api-cart',
+      from: 'command',
+      compatible: true,
+      publisher: 'Mortise',
+    },
+  ])
+  t.match(
+    json.modules.filter(({ from }: { from: string }) => from === 'alias'),
+    [
+      { spec: 'cart-review', package: '@acme/api-review', problem: /ECONNREFUSED/ },
+      { spec: 'local-cart', package: './cart', problem: null },
+    ],
+  )
+  t.match(json.unasked, [{ registry: 'http://127.0.0.1:1/', reason: /ECONNREFUSED/ }])
+  const { stdout } = await runApp('search', 'cart', '--dir', directory)
+  t.match(stdout, /api-cart [\s\S]*Not searched: http:\/\/127\.0\.0\.1:1\/: /)
+  t.match(
+    (await runApp('search', 'unheard-of', '--dir', directory)).stdout,
+    /^Nothing was found for "unheard-of"\./,
+  )
+})
+
+t.test('search needs no application, and a folder of tarballs is not searched', async (t) => {
+  const folder = await outside(t)
+  await writeFile(join(folder, '.npmrc'), 'registry=file:.\n')
+  delete process.env.npm_config_registry
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  process.chdir(folder)
+  const { exitCode, json } = await runApp('search', 'events', '--json')
+  t.equal(exitCode, 0)
+  t.match(json, {
+    modules: [{ spec: 'api-event' }],
+    unasked: [{ registry: folder, reason: 'it is a folder' }],
+  })
+})
