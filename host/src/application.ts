@@ -222,7 +222,10 @@ export class Application {
               .handleFailure(folder, reason)
               .catch((error) => logger.error(error, 'a failing module still serves: it cannot be removed'))
           },
-          onUncaught: closed.reject,
+          onUncaught(error) {
+            logger.fatal({ err: error }, 'an uncaught error of no module ends the host')
+            closed.reject(error)
+          },
           onUnhandled: (reason) => logger.error({ err: reason }, 'unhandled rejection'),
         })
       : undefined

@@ -26,6 +26,7 @@ import {
   cannotListen,
   type Failure,
   failureOf,
+  hostCrashed,
   hostStorageFailed,
   needsPostgres,
   portInUse,
@@ -168,7 +169,8 @@ async function untilStopped(
     await running.closed
   } catch (error) {
     if (error instanceof WorkerEndedError) throw stoppedWorking(error)
-    throw storageFailed(error)
+    if (error instanceof BrokenStorageError) throw storageFailed(error)
+    throw hostCrashed({ reason: error instanceof Error ? error.message : String(error), cause: error })
   }
 }
 
