@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { StillNeededError } from '@mortise/storage'
+import { StillNeededError, StorageUnreachableError } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { ApplicationState } from './application-state.ts'
@@ -25,6 +25,7 @@ const ATTEMPT_PAUSE = 50
  * @throws {HostSilentError} without a sign of life
  * @throws {HostEndedError}
  * @throws {HostRefusedError} if the host refuses
+ * @throws {StorageUnreachableError} if the host cannot reach its database
  * @throws {StillNeededError} if another host of the database needs what would be removed
  * @throws {NodeJS.ErrnoException} with the socket as its `path`, if this user may not connect to it
  */
@@ -93,9 +94,10 @@ async function askOnce(
 
 function refusal(
   status: number,
-  { reason = `it answered ${status}`, module, stillNeeded, pid }: Refusal,
+  { reason = `it answered ${status}`, module, stillNeeded, unreachable, pid }: Refusal,
 ): Error {
   if (status === 504) return new HostSilentError(processOf(pid))
+  if (unreachable) return new StorageUnreachableError(reason)
   if (stillNeeded) return new StillNeededError(reason)
   return new HostRefusedError(status, module === undefined ? reason : `${module}: ${reason}`)
 }
@@ -104,6 +106,7 @@ interface Refusal {
   readonly reason?: string
   readonly module?: string
   readonly stillNeeded?: boolean
+  readonly unreachable?: boolean
   readonly pid?: number
   /** The host stops, and has not done it. */
   readonly stopping?: boolean

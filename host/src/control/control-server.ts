@@ -25,6 +25,9 @@ export function createControl(application: RunningApplication, logger: FastifyBa
     const status = statusOf(error)
     // A command gave up before its request was read, and reports that itself.
     const hasLeft = (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+    const { trouble } = application.storage
+    // Whatever failed then, failed for this.
+    if (trouble !== undefined) return reply.code(409).send({ reason: trouble, unreachable: true })
     if (status === 500) logger[hasLeft ? 'debug' : 'error'](error, 'a control request failed')
     return reply.code(status).send({
       ...(error instanceof ModuleError && { module: error.module }),
