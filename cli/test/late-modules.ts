@@ -18,6 +18,7 @@ const later = (code: string) => `${route('')}
 const plugins = {
   rejects: later("Promise.reject(new Error('late'))"),
   throws: later("throw new Error('late')"),
+  connects: later("process.getBuiltinModule('node:net').connect(1, '127.0.0.1')"),
   blocks: later(`const end = Date.now() + 7000; while (Date.now() < end) ${sleep}`),
   hangs: later(endlessLoop),
   fails: route(`if (request.headers.fail) throw new Error('on demand')`),

@@ -15,6 +15,7 @@ t.test('the changes of a host, one after the other', async (t) => {
   for (const [name, reason] of [
     ['rejects', /hello: it threw outside a request: late/],
     ['throws', /hello: it threw outside a request: late/],
+    ['connects', /hello: an error had no listener: connect ECONNREFUSED/],
     ['blocks', /hello blocked the event loop for more than 5 s, at index\.js:\d+/],
   ] as const) {
     await t.test(`a change is reverted if its module ${name} while it is watched: exit 5`, async (t) => {

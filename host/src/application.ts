@@ -17,8 +17,8 @@ import { hostVersion } from './config/version.ts'
 import { allMetrics } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
+import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
-import { assertNoHost, openControlSocket } from './control/control-socket.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
@@ -27,11 +27,13 @@ import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
+import { HostStoppingError } from './generations/generation-switch.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
+import { assertPortFree } from './http/assert-port-free.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
 import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
@@ -94,6 +96,8 @@ interface Parts {
   readonly events: EventLog
   readonly watch: ChangeWatch
   readonly closed: PromiseWithResolvers<void>
+  /** Absent in a worker. */
+  readonly listener: ControlListener | undefined
 }
 
 /** A running application. All but its modules live as long as the process. */
@@ -118,6 +122,7 @@ export class Application {
   #options: StartOptions = {}
   #cut = 0
   #stopping: Promise<void> | undefined
+  #isEnding = false
   #failure: Error | undefined
 
   private constructor(parts: Parts) {
@@ -163,18 +168,25 @@ export class Application {
    * @throws {Error} EADDRINUSE and the like, of the port
    * @throws the reason of `signal`
    */
-  static async start({
-    directory,
-    port,
-    host,
-    environment,
-    ownsProcess = false,
-    isWorker = false,
-    development,
-    signal,
-  }: ApplicationOptions): Promise<Application> {
+  static async start({ isWorker = false, ...options }: ApplicationOptions): Promise<Application> {
+    // Before the host reads anything: a command that finds no socket has changed what it will read.
+    const listener = isWorker ? undefined : await ControlListener.open(options.directory)
+    try {
+      return await Application.#start(options, listener)
+    } catch (error) {
+      await listener?.close()
+      throw error
+    }
+  }
+
+  static async #start(
+    { directory, port, host, environment, ownsProcess = false, development, signal }: ApplicationOptions,
+    listener: ControlListener | undefined,
+  ): Promise<Application> {
     const config = await readConfig(directory, environment)
-    if (!isWorker) await assertNoHost(directory)
+    const isWorker = listener === undefined
+    const { server } = config
+    if (!isWorker) await assertPortFree({ port: port ?? server.port, host: host ?? server.host })
     const logger = createLogger(config.log, development)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
@@ -213,7 +225,10 @@ export class Application {
               .handleFailure(folder, reason)
               .catch((error) => logger.error(error, 'a failing module still serves: it cannot be removed'))
           },
-          onUncaught: closed.reject,
+          onUncaught(error) {
+            logger.fatal({ err: error }, 'an uncaught error of no module ends the host')
+            closed.reject(error)
+          },
           onUnhandled: (reason) => logger.error({ err: reason }, 'unhandled rejection'),
         })
       : undefined
@@ -260,15 +275,14 @@ export class Application {
       await remember(config, storage)
       await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed }
+      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed, listener }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })
-      if (!isWorker) await openControlSocket(application.#control, directory)
+      await listener?.serve(application.#control)
       await installed.react()
       application.#watchLock()
-      // After the control socket opens: a later record's author finds the socket and asks for the
-      // import.
+      // After the control socket serves: a later record's author asks for the import.
       await importPendingRecords(directory, storage).catch((error) =>
         logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
       )
@@ -370,6 +384,9 @@ export class Application {
   }
 
   async answer({ method, path, body }: ControlRequest): Promise<ControlResponse> {
+    if (this.#isEnding) {
+      return { status: 503, body: { reason: new HostStoppingError().message, stopping: true } }
+    }
     const { statusCode, payload } = await this.#control.inject({
       method,
       url: path,
@@ -481,10 +498,14 @@ export class Application {
       return await this.#endServing()
     } finally {
       await this.#parts.storage.close()
+      await this.#parts.listener?.close()
     }
   }
 
   async #endServing(): Promise<number> {
+    this.#isEnding = true
+    const { listener } = this.#parts
+    listener?.hold()
     this.#abandoned.abort()
     for (const stop of this.#stopTelling) stop()
     this.#parts.watch.end()
@@ -492,7 +513,7 @@ export class Application {
     this.#server.close()
     this.#admission.open()
     const timeout = this.#failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
-    await settlesWithin(timeout, Promise.all([this.#control.close(), this.installed.close()]))
+    await settlesWithin(timeout, Promise.all([listener?.idle(), this.#control.close(), this.installed.close()]))
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
     await Promise.all([

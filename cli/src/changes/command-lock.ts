@@ -15,11 +15,18 @@ export interface LockWait {
   readonly note: (text: string) => void
 }
 
+const impatient: LockWait = { seconds: 0, note: () => {} }
 const patience = new AsyncLocalStorage<LockWait>()
 
 /** Runs `work`; `withCommandLock` inside it waits for other commands. */
 export const withLockWait = <Result>(how: LockWait, work: () => Promise<Result>): Promise<Result> =>
   patience.run(how, work)
+
+/** Like `withLockWait`, for at least these seconds. */
+export function withPatience<Result>(seconds: number, work: () => Promise<Result>): Promise<Result> {
+  const { seconds: asked, note } = patience.getStore() ?? impatient
+  return patience.run({ seconds: Math.max(asked, seconds), note }, work)
+}
 
 /**
  * Runs `work` while no other command can change the application. The lock belongs to the operating
@@ -71,7 +78,7 @@ const GLANCE = 30
 type Taken = NonNullable<ReturnType<typeof acquireFileLock>>
 
 async function acquire(directory: string): Promise<Taken> {
-  const { seconds, note } = patience.getStore() ?? { seconds: 0, note: () => {} }
+  const { seconds, note } = patience.getStore() ?? impatient
   const end = performance.now() + seconds * 1000
   for (let attempt = 1; ; attempt += 1) {
     const lock = take(directory)

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { BrokenStorageError, hasUnfinishedRevert, readConfig } from '@mortise/host'
+import { BrokenStorageError, callRunningHost, hasUnfinishedRevert, readConfig } from '@mortise/host'
 import {
   Application,
   type ApplicationOptions,
@@ -17,14 +17,16 @@ import {
   renewIdentity,
 } from '../application/application-folder.ts'
 import { calledFolder } from '../application/pinned-host.ts'
+import { withPatience } from '../changes/command-lock.ts'
 import { isCurrent } from '../changes/current-generation.ts'
-import { namingDatabaseUser } from '../changes/database-in-use.ts'
+import { namingDatabaseUser, whenDatabaseFree } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { explain } from '../doctor/explain-error.ts'
 import {
   cannotListen,
   type Failure,
   failureOf,
+  hostCrashed,
   hostStorageFailed,
   needsPostgres,
   portInUse,
@@ -39,6 +41,9 @@ import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 type StartOptions = ApplicationOptions & { readonly signal: AbortSignal }
+
+/** How long a start waits for a command that changes the application, in seconds. */
+const COMMAND_TIMEOUT = 60
 
 /** A start continues this long after a signal ended it, in milliseconds. */
 const START_TIMEOUT = 10_000
@@ -75,18 +80,14 @@ export const command: Command = {
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
-    const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
-    if (isLeft || (await blocksStart(directory))) {
-      const { changeApplication } = await import('../install/pipeline.ts')
-      await changeApplication(directory, 'start', terminal, async () => {})
-    }
-    if (!(await isCurrent(directory))) {
-      const { deployAtStart } = await import('../install/deploy-at-start.ts')
-      await deployAtStart(directory, terminal)
-    }
+    // Waits for the end of a host that stops. One that serves is reported later, by its lock.
+    await callRunningHost(directory, 'state').catch(() => {})
+    await withPatience(COMMAND_TIMEOUT, () => complete(directory, terminal))
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
-      workers === 1 ? startOn({ ...place, signal }) : startWorkers(workers, { ...place, signal }),
+      workers === 1
+        ? whenDatabaseFree(terminal, signal, () => startOn({ ...place, signal }))
+        : startWorkers(workers, { ...place, signal }),
     )
     if (running === undefined) {
       const { reason: signal } = signals.stop
@@ -118,6 +119,18 @@ export const command: Command = {
     await stopped.finally(() => stopping.abort())
     await restored
   },
+}
+
+/** Completes what a killed command or host left, and puts an external lock file in force. */
+async function complete(directory: string, terminal: Terminal): Promise<void> {
+  const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
+  if (isLeft || (await blocksStart(directory))) {
+    const { changeApplication } = await import('../install/pipeline.ts')
+    await changeApplication(directory, 'start', terminal, async () => {})
+  }
+  if (await isCurrent(directory)) return
+  const { deployAtStart } = await import('../install/deploy-at-start.ts')
+  await deployAtStart(directory, terminal)
 }
 
 /** Resolves to undefined if a signal ends `start` first, within some seconds. */
@@ -156,7 +169,8 @@ async function untilStopped(
     await running.closed
   } catch (error) {
     if (error instanceof WorkerEndedError) throw stoppedWorking(error)
-    throw storageFailed(error)
+    if (error instanceof BrokenStorageError) throw storageFailed(error)
+    throw hostCrashed({ reason: error instanceof Error ? error.message : String(error), cause: error })
   }
 }
 
@@ -193,6 +207,8 @@ async function startWorkers(
       count,
       // The package that was called: it finds the host that is pinned at that time.
       program: join(calledFolder(), 'bin.js'),
+      port,
+      host,
       arguments: ['start', '--dir', directory, ...options],
       signal,
     })

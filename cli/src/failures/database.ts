@@ -2,7 +2,7 @@ import { define } from './define-failure.ts'
 
 export const databaseUnreachable = define.unexpected(
   'database-unreachable',
-  'The database cannot be reached: {reason}',
+  'PostgreSQL cannot be reached: {reason}.',
   'Start the server, or correct "database" in app.config.json or APP_DATABASE: host, user, password, certificate.',
 )
 

@@ -63,6 +63,12 @@ export const workersFailed = define.unexpected(
   },
 )
 
+export const hostCrashed = define.unexpected(
+  'host-crashed',
+  'The host stopped because of an error outside of requests that belongs to no module: {reason}',
+  'All acknowledged writes are in the database: start it again. Report the stack in its log.',
+)
+
 export const portInUse = define.unexpected(
   'port-in-use',
   'Another program uses port {port} of {address}.',

@@ -47,7 +47,6 @@ const known = [
   [StillNeededError, stillNeeded],
   [MigrationError, migrationRefused],
   [EngineError, notOnPostgres],
-  [StorageUnreachableError, databaseUnreachable],
   [StorageBusyError, databaseInUse],
   [HostEndedError, hostGone],
   [BrokenStorageError, storageFailed],
@@ -61,6 +60,9 @@ export function asFailure(error: unknown): Failure {
   const values = { reason: cause.message, problem: capitalised(cause.message), cause }
   if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
   if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
+  if (error instanceof StorageUnreachableError) {
+    return databaseUnreachable({ reason: cause.message.replace('the database cannot be reached: ', ''), cause })
+  }
   if (error instanceof HostSilentError) {
     const silent = { ...values, process: error.pid ?? 'its process' }
     return hostSilent({ ...silent, hint: error.isStopped ? 'stopped' : 'busy' })

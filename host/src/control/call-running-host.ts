@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { StillNeededError } from '@mortise/storage'
+import { setTimeout as pause } from 'node:timers/promises'
+import { StillNeededError, StorageUnreachableError } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { ApplicationState } from './application-state.ts'
@@ -9,15 +10,22 @@ import { HostEndedError, HostRefusedError, HostSilentError } from './host-errors
 import { hostProcess, processOf } from './host-process.ts'
 import type { Operation } from './operation.ts'
 import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
-import { ResponseDeadline } from './response-deadline.ts'
+import { PHASE_HEADER, type Phase } from './phase.ts'
+import { forgetPhase, ResponseDeadline } from './response-deadline.ts'
+
+/** How often, and after which pauses, a host that ended before it began is looked for again. */
+const ATTEMPTS = 20
+const ATTEMPT_PAUSE = 50
 
 /**
  * Calls an operation of the host that serves the application in `directory`; undefined without a
  * host, or if all its processes have just ended and are about to be replaced. A host ignores a
- * request that was given up before the host read it.
+ * request that was given up before the host read it. A host that starts is waited for, and the end
+ * of one that stops, both for a minute.
  * @throws {HostSilentError} without a sign of life
  * @throws {HostEndedError}
  * @throws {HostRefusedError} if the host refuses
+ * @throws {StorageUnreachableError} if the host cannot reach its database
  * @throws {StillNeededError} if another host of the database needs what would be removed
  * @throws {NodeJS.ErrnoException} with the socket as its `path`, if this user may not connect to it
  */
@@ -44,27 +52,52 @@ async function ask(
   firstSign?: number,
 ): Promise<unknown> {
   for (const socketPath of await controlSockets(directory)) {
-    const { sent, answered } = begin(socketPath, name, input, firstSign)
-    try {
-      const response = await answered
-      // Nobody listens there.
-      if (response === undefined) continue
-      const body = await json(response).catch((error) => Promise.reject(gone(error)))
-      if (response.statusCode === 200) return body
-      if (response.statusCode === 503) return undefined
-      throw refusal(response.statusCode ?? 0, body as Refusal)
-    } finally {
-      sent.destroy()
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await askOnce(socketPath, name, input, firstSign)
+      if (answer === 'nobody') break
+      if (!('again' in answer)) return answer.body
+      if (attempt === ATTEMPTS) throw answer.again
+      await pause(ATTEMPT_PAUSE)
     }
   }
   return undefined
 }
 
+type Answer = 'nobody' | { readonly body: unknown } | { readonly again: Error }
+
+/** @returns `nobody` if no host listens there, `again` if the host ends and has done nothing */
+async function askOnce(
+  socketPath: string,
+  name: OperationName,
+  input: unknown,
+  firstSign?: number,
+): Promise<Answer> {
+  const { sent, answered, hasBegun } = begin(socketPath, name, input, firstSign)
+  try {
+    const response = await answered
+    if (response === undefined) {
+      forgetPhase(socketPath)
+      return 'nobody'
+    }
+    const body = await json(response).catch((error) => Promise.reject(gone(error)))
+    if (response.statusCode === 200) return { body }
+    const { stopping, ...refused } = body as Refusal
+    if (response.statusCode !== 503) throw refusal(response.statusCode ?? 0, refused)
+    return stopping ? { again: gone(new Error(refused.reason)) } : { body: undefined }
+  } catch (error) {
+    if (hasBegun() || !(error instanceof HostEndedError) || error instanceof HostSilentError) throw error
+    return { again: error }
+  } finally {
+    sent.destroy()
+  }
+}
+
 function refusal(
   status: number,
-  { reason = `it answered ${status}`, module, stillNeeded, pid }: Refusal,
+  { reason = `it answered ${status}`, module, stillNeeded, unreachable, pid }: Refusal,
 ): Error {
   if (status === 504) return new HostSilentError(processOf(pid))
+  if (unreachable) return new StorageUnreachableError(reason)
   if (stillNeeded) return new StillNeededError(reason)
   return new HostRefusedError(status, module === undefined ? reason : `${module}: ${reason}`)
 }
@@ -73,7 +106,10 @@ interface Refusal {
   readonly reason?: string
   readonly module?: string
   readonly stillNeeded?: boolean
+  readonly unreachable?: boolean
   readonly pid?: number
+  /** The host stops, and has not done it. */
+  readonly stopping?: boolean
 }
 
 /** Sends the body after the host has read the head (`100 Continue`); hears its signs of life. */
@@ -92,11 +128,16 @@ function begin(socketPath: string, name: OperationName, input: unknown, firstSig
       else reject(notReached(error, socketPath))
     })
   })
-  sent.once('continue', () => sent.end(text))
-  sent.on('information', () => silence.extend())
+  let begun = false
+  sent.once('continue', () => {
+    begun = true
+    forgetPhase(socketPath)
+    sent.end(text)
+  })
+  sent.on('information', ({ headers }) => silence.extend(headers[PHASE_HEADER] as Phase | undefined))
   sent.once('close', () => silence.end())
   sent.flushHeaders()
-  return { sent, answered, silence }
+  return { sent, answered, silence, hasBegun: () => begun }
 }
 
 /** How often the holder of a write pause sends a sign of life, in milliseconds. */

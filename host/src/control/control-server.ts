@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { firstError } from '../config/first-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
+import { HostStoppingError } from '../generations/generation-switch.ts'
 import { ModuleError } from '../modules/host-module.ts'
 import type { RunningApplication } from './open-application.ts'
 import { type DatabaseOperation, type HostOperation, RefusedError } from './operation.ts'
@@ -15,7 +16,8 @@ import { operations } from './operations.ts'
  * control socket: `GET` or `POST` to the name of an operation, with input and output as JSON.
  *
  * A refused operation responds with 409 `{ reason }`, plus the `module` or `stillNeeded` that
- * caused it, or with 507 for lack of space; nothing has changed then.
+ * caused it, with 507 for lack of space, or with 503 and `stopping` by a host that ends; nothing
+ * has changed then.
  */
 export function createControl(application: RunningApplication, logger: FastifyBaseLogger): FastifyInstance {
   const app = fastify({ schemaController })
@@ -23,11 +25,15 @@ export function createControl(application: RunningApplication, logger: FastifyBa
     const status = statusOf(error)
     // A command gave up before its request was read, and reports that itself.
     const hasLeft = (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+    const { trouble } = application.storage
+    // Whatever failed then, failed for this.
+    if (trouble !== undefined) return reply.code(409).send({ reason: trouble, unreachable: true })
     if (status === 500) logger[hasLeft ? 'debug' : 'error'](error, 'a control request failed')
     return reply.code(status).send({
       ...(error instanceof ModuleError && { module: error.module }),
       reason: error.message,
       ...(error instanceof StillNeededError && { stillNeeded: true }),
+      ...(error instanceof HostStoppingError && { stopping: true }),
     })
   })
   app.addHook('preClose', async () => application.hold.end())
@@ -64,6 +70,7 @@ const schemaController = {
 const refusals = [ModuleError, MigrationError, EngineError, ConfigError, RefusedError]
 
 function statusOf(error: Error): number {
+  if (error instanceof HostStoppingError) return 503
   if (refusals.some((refusal) => error instanceof refusal)) return 409
   return error instanceof DatabaseError && error.kind === 'full' ? 507 : 500
 }

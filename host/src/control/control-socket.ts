@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { StorageBusyError } from '@mortise/storage'
-import type { FastifyInstance } from 'fastify'
-import { pidFile } from './host-process.ts'
-import { sendProgress } from './send-progress.ts'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_PATH_BYTES = 100
@@ -32,6 +28,9 @@ export async function controlSockets(directory: string): Promise<string[]> {
   return [...new Set([own, ...others.map((name) => join(directory, '.app', name))])]
 }
 
+/** The lock of the host that has the socket. */
+export const hostLockFile = (socket: string) => socket.replace(/\.sock$/, '.lock')
+
 /** @throws {StorageBusyError} if a host serves this folder on this machine */
 export async function assertNoHost(directory: string): Promise<void> {
   const socket = connect(controlSocket(directory))
@@ -44,26 +43,6 @@ export async function assertNoHost(directory: string): Promise<void> {
     socket.destroy()
   }
   throw new StorageBusyError(`another host runs the application in ${directory}`)
-}
-
-/**
- * Makes `control` listen on the socket, for this user alone, and replaces the socket of a dead
- * host.
- * @throws {StorageBusyError} if another host listens
- */
-export async function openControlSocket(control: FastifyInstance, directory: string): Promise<void> {
-  const socket = controlSocket(directory)
-  const folder = dirname(socket)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Fails, as it should, for a folder of another user.
-  await chmod(folder, 0o700)
-  await assertNoHost(directory)
-  await rm(socket, { force: true })
-  await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
-  control.server.once('close', () => rmSync(pidFile(socket), { force: true }))
-  sendProgress(control)
-  await control.listen({ path: socket })
-  await chmod(socket, 0o600)
 }
 
 const shortHash = (text: string, length: number) =>

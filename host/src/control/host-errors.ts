@@ -1,4 +1,5 @@
 import type { HostProcess } from './host-process.ts'
+import type { Phase } from './phase.ts'
 
 /** The running host ended before it responded: the operation may be done or not. */
 export class HostEndedError extends Error {
@@ -12,7 +13,7 @@ export class HostSilentError extends HostEndedError {
   /** Its process is stopped, and continues once it is woken. */
   readonly isStopped: boolean
 
-  constructor({ pid, state }: HostProcess) {
+  constructor({ pid, state }: { pid: number | undefined; state: HostProcess['state'] | Phase }) {
     super(`the running host${pid === undefined ? '' : ` (process ${pid})`} does not answer: ${whyOf[state]}`)
     this.pid = pid
     this.isStopped = state === 'stopped'
@@ -37,5 +38,7 @@ export class HostRefusedError extends Error {
 const whyOf = {
   stopped: 'it is stopped (SIGSTOP, or a debugger)',
   'on disk': 'it waits for the disk, or the machine swaps',
+  starting: 'it is still starting',
+  stopping: 'it is still stopping',
   unknown: 'its event loop is blocked, for example by a module, or the machine swaps',
 } as const

@@ -15,7 +15,8 @@ export interface ControlResponse {
 /** Several processes that serve one application, as operations see them. */
 export interface Pool {
   askOne(request: ControlRequest): Promise<ControlResponse | undefined>
-  askAll(request: ControlRequest): Promise<ControlResponse[]>
+  /** @param waits whether to wait for silent processes until they respond or are replaced */
+  askAll(request: ControlRequest, waits?: boolean): Promise<ControlResponse[]>
   /** Their common state; undefined if none responds now. */
   state(): Promise<ApplicationState | undefined>
   readonly serving: number
@@ -37,14 +38,20 @@ export async function byAll(pool: Pool, request: ControlRequest): Promise<Contro
   return answers.find(({ status }) => status !== 200) ?? answers[0] ?? nobody
 }
 
-/**
- * Runs a request on all but silent processes: these, or their successors, read the lock when they
- * continue.
- */
+/** Runs a request on all but silent processes. */
 export async function byAllResponsive(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
   const all = await pool.askAll(request)
   const responses = all.filter(({ status }) => status !== 504)
   return responses.find(({ status }) => status !== 200) ?? responses[0] ?? all[0] ?? nobody
+}
+
+/**
+ * Runs a request on all. A silent process would continue as before, so it must respond or be
+ * replaced first.
+ */
+export async function byAllOrReplaced(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
+  const responses = await pool.askAll(request, true)
+  return responses.find(({ status }) => status !== 200) ?? responses[0] ?? nobody
 }
 
 /** The response of a pool without any response. */

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { HostSilentError } from './host-errors.ts'
 import { hostProcess } from './host-process.ts'
 import type { Operation } from './operation.ts'
+import type { Phase } from './phase.ts'
 
 /** Time limit for the first sign of life after a request, in milliseconds. */
 const FIRST_SIGN = 5_000
@@ -9,16 +10,23 @@ const FIRST_SIGN = 5_000
 const SILENCE = 10_000
 /** Time limit for a host that was silent before, in milliseconds. */
 const ONCE_MORE = 500
+/** Time limit for a host that starts or stops, in milliseconds. */
+const PHASE_LIMIT = 60_000
 const REPORT_INTERVAL = 10_000
 const TICK = 250
 
 /** By socket. */
 const silent = new Map<string, HostSilentError>()
+/** How long each host has been starting or stopping, in milliseconds, by socket. */
+const held = new Map<string, number>()
 const listener = new AsyncLocalStorage<(text: string) => void>()
 
 /** Runs `work`, and calls `report` with the reason for the wait if the running host is slow. */
 export const reportingWaits = <Result>(report: (text: string) => void, work: () => Result): Result =>
   listener.run(report, work)
+
+/** The host has begun an operation, or is gone. */
+export const forgetPhase = (socket: string) => void held.delete(socket)
 
 /**
  * The time limit of one request to the host that listens on `socket`. It limits the host's silence,
@@ -33,6 +41,7 @@ export class ResponseDeadline {
   #limit: number
   #silentFor = 0
   #waited = 0
+  #phase: Phase | undefined
 
   /** @param firstSign replaces the usual limit, in milliseconds */
   constructor(
@@ -48,9 +57,17 @@ export class ResponseDeadline {
     this.#timer = setInterval(() => this.#tick(), TICK)
   }
 
-  /** The host has given a sign of life. */
-  extend(): void {
+  /**
+   * The host has given a sign of life.
+   * @param phase the reason why it does not begin yet
+   */
+  extend(phase?: Phase): void {
     silent.delete(this.#socket)
+    if (phase !== undefined && !held.has(this.#socket)) {
+      held.set(this.#socket, 0)
+      listener.getStore()?.(`The host is ${phase}. Waiting for it.`)
+    }
+    this.#phase = phase
     this.#limit = SILENCE
     this.#silentFor = 0
   }
@@ -62,16 +79,29 @@ export class ResponseDeadline {
   #tick(): void {
     this.#silentFor += TICK
     this.#waited += TICK
+    if (this.#phase !== undefined && this.#isHeldTooLong(this.#phase)) return
     if (this.#silentFor >= this.#limit && !this.#mayHoldItsLoop()) {
       this.end()
       const error = silent.get(this.#socket) ?? new HostSilentError(hostProcess(this.#socket))
       silent.set(this.#socket, error)
       this.#giveUp(error)
     } else if (this.#waited % REPORT_INTERVAL === 0 && !this.#operation.isAwaited) {
-      const { pid } = hostProcess(this.#socket)
-      const who = pid === undefined ? 'the running host' : `the running host (process ${pid})`
-      listener.getStore()?.(`Still waiting for ${who}, after ${this.#waited / 1000} s.`)
+      listener.getStore()?.(`Still waiting for ${this.#who}, after ${this.#waited / 1000} s.`)
     }
+  }
+
+  #isHeldTooLong(phase: Phase): boolean {
+    const time = (held.get(this.#socket) ?? 0) + TICK
+    held.set(this.#socket, time)
+    if (time < PHASE_LIMIT) return false
+    this.end()
+    this.#giveUp(new HostSilentError({ ...hostProcess(this.#socket), state: phase }))
+    return true
+  }
+
+  get #who(): string {
+    const { pid } = hostProcess(this.#socket)
+    return pid === undefined ? 'the running host' : `the running host (process ${pid})`
   }
 
   #mayHoldItsLoop(): boolean {

@@ -49,6 +49,15 @@ class Generation {
   }
 }
 
+/** The host stops, and changes nothing any more. */
+export class HostStoppingError extends Error {
+  override readonly name = 'HostStoppingError'
+
+  constructor() {
+    super('the host is shutting down')
+  }
+}
+
 /**
  * Replaces the Fastify instance that serves, without a failed request: it builds the next one
  * beside it, sends new requests to it (also those on kept-alive connections), and closes the
@@ -98,10 +107,10 @@ export class Generations {
    * Builds the next instance and lets it serve. A `build` that rejects changes nothing.
    * @param build makes a ready instance, or returns undefined if nothing changes; it runs after
    * every earlier change
-   * @throws {Error} after `close`
+   * @throws {HostStoppingError} after `close`
    */
   replace(build: () => Promise<FastifyInstance | undefined>): Promise<void> {
-    if (this.#closing) return Promise.reject(new Error('the host is shutting down'))
+    if (this.#closing) return Promise.reject(new HostStoppingError())
     const change = this.#changes.then(async () => {
       const next = await build()
       if (next === undefined) return

@@ -48,7 +48,9 @@ export class InstalledModules extends Generations {
    */
   static async start(parts: Parts, troubles: OutsideFailures = new Map()): Promise<InstalledModules> {
     const own = await migrateHost(parts.storage)
-    const first = await build(parts, await readLockFile(parts.config.directory), troubles)
+    // In this order, like a command that writes both: the settings are never older than the lock.
+    const lock = await readLockFile(parts.config.directory)
+    const first = await build(await withPresentSettings(parts), lock, troubles)
     logServing(parts, first, own)
     for (const module of first.modules) {
       if (module.state === 'failed') parts.logger.error(`${module.id} does not serve: ${module.reason}`)
@@ -110,7 +112,7 @@ export class InstalledModules extends Generations {
       const lock = await readLockFile(this.#parts.config.directory)
       const hasFailed = previous.modules.some(({ state }) => state === 'failed')
       if (isDeepStrictEqual(lock, previous.lock) && !(again && hasFailed)) return undefined
-      const parts = await this.#nextParts()
+      const parts = await withPresentSettings(this.#parts)
       if (!probed) {
         await this.#assertMigrated(lock)
         await probe(parts.config, enabledModules(parts.config.directory, lock))
@@ -151,7 +153,7 @@ export class InstalledModules extends Generations {
   async servePrevious(lock: LockFile, { fresh }: Change): Promise<void> {
     await this.replace(async () => {
       for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
-      return this.#serve(await build(await this.#nextParts(), lock, this.#troubles))
+      return this.#serve(await build(await withPresentSettings(this.#parts), lock, this.#troubles))
     })
   }
 
@@ -182,15 +184,8 @@ export class InstalledModules extends Generations {
       const { lock, modules } = this.#serving
       const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
       if (named.length === 0) return undefined
-      return this.#serve(await build(await this.#nextParts(), lock, this.#troubles))
+      return this.#serve(await build(await withPresentSettings(this.#parts), lock, this.#troubles))
     })
-  }
-
-  /** With the current settings of modules, and the host settings from its start. */
-  async #nextParts(): Promise<Parts> {
-    const { config } = this.#parts
-    const { modules } = await readConfig(config.directory, config.environment)
-    return { ...this.#parts, config: { ...config, modules } }
   }
 
   #serve(next: Built): FastifyInstance {
@@ -199,6 +194,13 @@ export class InstalledModules extends Generations {
     this.#serving = next
     return next.app
   }
+}
+
+/** With the present settings of modules, and the host settings from its start. */
+async function withPresentSettings(parts: Parts): Promise<Parts> {
+  const { config } = parts
+  const { modules } = await readConfig(config.directory, config.environment)
+  return { ...parts, config: { ...config, modules } }
 }
 
 /** The changes of a switch: modules with another lock entry or other settings. */

@@ -7,7 +7,10 @@ const WATCH_DELAY = 500
 /** How often it polls the lock file, in milliseconds: shared folders report no remote changes. */
 const LOOK_INTERVAL = 5_000
 
-/** Calls `takeUp` after modules.lock.json has changed, until `signal` aborts. */
+/**
+ * Calls `takeUp` after modules.lock.json has changed, until `signal` aborts, and once for a change
+ * before the watch.
+ */
 export function watchLockFile(directory: string, signal: AbortSignal, takeUp: () => Promise<void>): void {
   const file = lockFilePath(directory)
   let timer: NodeJS.Timeout | undefined
@@ -25,4 +28,5 @@ export function watchLockFile(directory: string, signal: AbortSignal, takeUp: ()
   }
   watchFile(file, { persistent: false, interval: LOOK_INTERVAL }, soon)
   signal.addEventListener('abort', () => unwatchFile(file, soon))
+  soon()
 }

@@ -1,3 +1,5 @@
+import { watchEmitters, wholeError } from './emitter-owners.ts'
+
 /** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>
 
@@ -13,15 +15,20 @@ interface GuardOptions {
 /**
  * Keeps modules from ending the process that they share: `process.exit` and the like throw if a
  * module calls them, and an uncaught error of a module counts as that module's failure. Stack
- * frames in a module's store folder identify it. This guards against accidents, not against malice. `release` restores the process.
+ * frames in a module's store folder identify it; if the stack has none, as for the error of a socket
+ * without a listener, the frames at the socket's creation. This guards against accidents, not against
+ * malice. `release` restores the process.
  */
 export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions) {
   const troubles: OutsideFailures = new Map()
+  const emitters = watchEmitters(moduleIn)
   const blame = (error: unknown): boolean => {
-    const root = moduleIn(error instanceof Error ? error.stack : undefined)
+    const thrower = moduleIn(error instanceof Error ? error.stack : undefined)
+    const root = thrower ?? emitters.ownerOf(error)
     if (root === undefined) return false
     if (!troubles.has(root)) {
-      troubles.set(root, `it threw outside a request: ${(error as Error).message}`)
+      const what = thrower === undefined ? 'an error had no listener' : 'it threw outside a request'
+      troubles.set(root, `${what}: ${(error as Error).message}`)
       onTrouble(root)
     }
     return true
@@ -36,6 +43,7 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOption
     release() {
       process.off('uncaughtException', uncaught)
       process.off('unhandledRejection', unhandled)
+      emitters.release()
       for (const restore of open) restore()
     },
   }
@@ -45,10 +53,7 @@ function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
   const ends = process as unknown as Record<string, (...args: unknown[]) => unknown>
   const original = ends[name] as (...args: unknown[]) => unknown
   ends[name] = (...args) => {
-    const { stackTraceLimit } = Error
-    Error.stackTraceLimit = Number.POSITIVE_INFINITY
-    const error = new Error(`it called process.${name}(), which only the host may call`)
-    Error.stackTraceLimit = stackTraceLimit
+    const error = wholeError(`it called process.${name}(), which only the host may call`)
     if (moduleIn(error.stack) !== undefined) throw error
     return original.apply(process, args)
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import fastify from 'fastify'
 import t from 'tap'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
-import { controlSocket, openControlSocket } from '../../src/control/control-socket.ts'
+import { ControlListener } from '../../src/control/control-listener.ts'
+import { controlSocket } from '../../src/control/control-socket.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 t.test('a host that listens under another name of this machine is found', async (t) => {
@@ -19,16 +20,19 @@ t.test('a host that listens under another name of this machine is found', async 
 
 t.test('a socket in use stays, the socket of a dead host is replaced', async (t) => {
   const directory = await temporaryFolder(t)
-  const [first, second] = [fastify(), fastify()]
-  t.teardown(() => Promise.all([first.close(), second.close()]))
-  first.get('/state', async () => ({ pid: 1 }))
-  second.get('/state', async () => ({ pid: 2 }))
-  await openControlSocket(first, directory)
-  await t.rejects(openControlSocket(second, directory), { name: 'StorageBusyError' })
+  const opened = async (pid: number) => {
+    const control = fastify()
+    control.get('/state', async () => ({ pid }))
+    const listener = await ControlListener.open(directory)
+    t.teardown(() => listener.close())
+    await listener.serve(control)
+    return listener
+  }
+  const first = await opened(1)
+  await t.rejects(ControlListener.open(directory), { name: 'StorageBusyError' })
   t.match(await callRunningHost(directory, 'state'), { pid: 1 })
   await first.close()
-  await mkdir(join(directory, '.app'), { recursive: true })
   await writeFile(controlSocket(directory), '')
-  await openControlSocket(second, directory)
+  await opened(2)
   t.match(await callRunningHost(directory, 'state'), { pid: 2 })
 })

@@ -28,15 +28,17 @@ async function startProcess(t: Test, directory: string): Promise<{ url: string; 
   return { url, child }
 }
 
-const bad = (id: string, code: string): FixtureModule => ({
+const withCode = (id: string, atStart: string, onRequest: string): FixtureModule => ({
   manifest: { id, routes: [`GET /${id}`] },
   files: {
     'index.js': `export default async (app) => {
-      app.get('/${id}', { config: { access: 'public' } }, async () => { ${id === 'inroute' ? code : 'return {}'} })
-      ${id === 'inroute' ? '' : code}
+      app.get('/${id}', { config: { access: 'public' } }, async () => { ${onRequest} })
+      ${atStart}
     }`,
   },
 })
+const bad = (id: string, code: string) => withCode(id, code, 'return {}')
+const onRequest = (id: string, code: string) => withCode(id, '', code)
 
 const offences = {
   exits: 'process.exit(3)',
@@ -81,10 +83,53 @@ t.test('a module that would end the host is refused or removed from service', as
 
 t.test('process.exit in a route fails only the request', async (t) => {
   const directory = await applicationFolder(t)
-  await install(t, directory, bad('inroute', 'process.exit(3)'))
+  await install(t, directory, onRequest('inroute', 'process.exit(3)'))
   const { url } = await startProcess(t, directory)
   t.equal(await statusOf(`${url}/inroute`), 500)
   t.equal(await statusOf(`${url}/`), 200)
+})
+
+/** Each fails later without a listener for it, and its error has no frame of the module. */
+const unheard = {
+  socket: "(await import('node:net')).connect(1, '127.0.0.1')",
+  request: "(await import('node:http')).get('http://127.0.0.1:1/')",
+  secure: "(await import('node:tls')).connect(1, '127.0.0.1')",
+  server: "(await import('node:net')).createServer().listen(1, '192.0.2.1')",
+  datagram: "(await import('node:dgram')).createSocket('udp4').bind(1, '192.0.2.1')",
+  child: "(await import('node:child_process')).spawn('/nowhere')",
+}
+
+t.test('a module whose error has no listener is removed, early or late, and the host serves on', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('good', 'yes'))
+  for (const [id, code] of Object.entries(unheard)) {
+    await install(t, directory, bad(`early-${id}`, code))
+    await install(t, directory, onRequest(`late-${id}`, `${code}\n return {}`))
+  }
+  const { url } = await startProcess(t, directory)
+  const failed = async (id: string) => {
+    while ((await stateOf(directory, id))?.state !== 'failed') await new Promise(setImmediate)
+    t.equal(await statusOf(`${url}/${id}`), 503, id)
+  }
+  for (const id of Object.keys(unheard)) await failed(`early-${id}`)
+  for (const id of Object.keys(unheard)) {
+    t.equal((await stateOf(directory, `late-${id}`))?.state, 'active')
+    // The module may fail before its response.
+    t.ok([200, 503].includes(await statusOf(`${url}/late-${id}`)))
+    await failed(`late-${id}`)
+  }
+  t.match(await stateOf(directory, 'late-request'), { reason: /no listener: connect ECONNREFUSED 127\.0\.0\.1:1/ })
+  t.equal(await statusOf(`${url}/good`), 200)
+})
+
+t.test('an error that a module listens for is its own affair', async (t) => {
+  const directory = await applicationFolder(t)
+  const code = `const net = await import('node:net')
+    return await new Promise((done) => net.connect(1, '127.0.0.1').on('error', ({ code }) => done({ code })))`
+  await install(t, directory, onRequest('careful', code))
+  const { url } = await startProcess(t, directory)
+  t.same(await (await fetch(`${url}/careful`)).json(), { code: 'ECONNREFUSED' })
+  t.match(await stateOf(directory, 'careful'), { state: 'active' })
 })
 
 t.test('an uncaught error of the host ends it', async (t) => {

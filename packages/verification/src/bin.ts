@@ -1,14 +1,15 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../storage/test/postgres/start-postgres.ts'
-import type { Outcome, Verification } from './harness/verification.ts'
+import type { Outcome, RunOptions, Verification } from './harness/verification.ts'
 import { record } from './record.ts'
 import type { Run } from './reliability-page.ts'
 import { verifications } from './verifications.ts'
 
-const usage = `Usage: npm run verify -- <name…|all> [--seed N] [--minutes M] [--json] [--record]
+const usage = `Usage: npm run verify -- <name…|all> [--seed N] [--minutes M] [--rounds R] [--json] [--record]
 
-Tries what the product promises. --minutes 0 (the default) is a slice of some seconds. The seed decides what is tried;
+Tries what the product promises. --minutes 0 (the default) is a slice of some seconds. --rounds R
+continues until there are as many. The seed decides what is tried;
 what a kill or a cut meets depends on the machine too. Ctrl+C ends a run after its round, with the figures.
 --record keeps the figures in packages/verification/results, and writes docs/reliability.md from them.
 
@@ -20,6 +21,7 @@ ${Object.entries(verifications)
 const options = {
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   minutes: { type: 'string', default: '0' },
+  rounds: { type: 'string', default: '1' },
   json: { type: 'boolean', default: false },
   record: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
@@ -49,16 +51,21 @@ async function main(): Promise<number> {
   if (values.help) return tell(usage, 0)
   const names = positionals.includes('all') ? Object.keys(verifications) : positionals
   const unknown = names.filter((name) => !Object.hasOwn(verifications, name))
-  const [seed, minutes] = [Number(values.seed), Number(values.minutes)]
+  const [seed, minutes, rounds] = [values.seed, values.minutes, values.rounds].map(Number) as [
+    seed: number,
+    minutes: number,
+    rounds: number,
+  ]
   if (unknown.length > 0) return tell(`Unknown: ${unknown.join(', ')}\n\n${usage}`, 2)
-  if (names.length === 0 || !Number.isInteger(seed) || !(minutes >= 0)) return tell(usage, 2)
+  if (names.length === 0 || !Number.isInteger(seed) || !(minutes >= 0) || !(rounds >= 1))
+    return tell(usage, 2)
   const runs: Run[] = []
   for (const name of names) {
     if (stop.signal.aborted) break
     const log = (text: string) => process.stderr.write(`${name}: ${text}\n`)
     log(`seed ${seed}, ${minutes} minutes`)
     const begun = performance.now()
-    const outcome = await run(verifications[name] as Verification, seed, minutes, log)
+    const outcome = await run(verifications[name] as Verification, { seed, minutes, rounds }, log)
     const seconds = Math.round((performance.now() - begun) / 1000)
     const machine = `${availableParallelism()} cores, Node ${process.versions.node}`
     const date = new Date().toISOString().slice(0, 10)
@@ -83,7 +90,7 @@ async function main(): Promise<number> {
     `${runs.length - failed.length - skipped.length} hold, ${skipped.length} skipped, ${failed.length} failed\n`,
   )
   for (const name of failed)
-    process.stderr.write(`Again: npm run verify -- ${name} --seed ${seed} --minutes ${minutes}\n`)
+    process.stderr.write(`Again: npm run verify -- ${name} --seed ${seed} --minutes ${minutes} --rounds ${rounds}\n`)
   return failed.length > 0 ? 1 : 0
 }
 
@@ -99,12 +106,11 @@ function parse() {
 /** A run that throws counts as failed. */
 async function run(
   verification: Verification,
-  seed: number,
-  minutes: number,
+  extent: Pick<RunOptions, 'seed' | 'minutes' | 'rounds'>,
   onProgress: (text: string) => void,
 ): Promise<Outcome> {
   try {
-    return await verification.run({ seed, minutes, signal: stop.signal, onProgress, postgres })
+    return await verification.run({ ...extent, signal: stop.signal, onProgress, postgres })
   } catch (error) {
     return { figures: {}, failures: [(error as Error).stack ?? String(error)] }
   }

@@ -1,5 +1,6 @@
 import type { Verification } from './harness/verification.ts'
 import { balance } from './runs/balance/balance.ts'
+import { changesAtStart } from './runs/changes-at-start/changes-at-start.ts'
 import { clock } from './runs/clock/clock.ts'
 import { descriptors } from './runs/descriptors/descriptors.ts'
 import { duplicates } from './runs/duplicates/duplicates.ts'
@@ -32,6 +33,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   'temporary-folder': temporaryFolder,
   descriptors,
   hanging,
+  'changes-at-start': changesAtStart,
   duplicates,
   outbox,
   jobs,

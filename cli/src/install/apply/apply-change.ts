@@ -14,6 +14,7 @@ import {
   readIdentity,
   readLockFile,
   recordGeneration,
+  StorageUnreachableError,
 } from '@mortise/host'
 import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
@@ -225,16 +226,24 @@ const freshIn = (next: LockFile, previous: LockFile): LockFile['modules'] =>
   )
 
 /**
- * Prevents changes if the SQLite file is lost or is another one. A running host already has its
- * file open, and PostgreSQL is checked when it is opened.
+ * Prevents changes if the SQLite file is lost or is another one, or if the running host cannot reach
+ * PostgreSQL, and so could not switch. A running host already has its file open, and PostgreSQL is
+ * checked when it is opened.
  * @throws {IdentityError}
+ * @throws {StorageUnreachableError}
  */
 async function assertDatabaseThere(directory: string): Promise<void> {
   const config = await readConfig(directory)
   const identity = await readIdentity(directory)
+  if (config.databaseFile === undefined) await callRunningHost(directory, 'hosts').catch(ifUnreachable)
   if (config.databaseFile === undefined || !identity?.database) return
   if ((await callRunningHost(directory, 'state')) !== undefined) return
   assertOwnDatabase(config, identity, readFileId(config.databaseFile))
+}
+
+/** The change itself finds out the rest. */
+function ifUnreachable(error: unknown): void {
+  if (error instanceof StorageUnreachableError) throw error
 }
 
 /** The first change of an application without history also records its state before. */

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, hostOperation, RefusedError } from '../operation.ts'
-import { byAll, byAllResponsive } from '../pool.ts'
+import { byAll, byAllOrReplaced, byAllResponsive } from '../pool.ts'
 
 /** Serves the current modules.lock.json. */
 export const activate = hostOperation({
@@ -14,7 +14,7 @@ export const activate = hostOperation({
   }),
   // Code of a module may block the event loop while it loads.
   holdsLoop: 30_000,
-  inPool: byAllResponsive,
+  inPool: byAllOrReplaced,
   async run(host, { again, config }) {
     const generation = await host.installed.activate({ probed: true, again, config })
     await host.tellHosts()

@@ -6,7 +6,8 @@ import { drainSecondsOf, stoppingMessage } from '../../config/drain-seconds.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { type ApplicationState, mergeStates } from '../application-state.ts'
-import { assertNoHost, openControlSocket } from '../control-socket.ts'
+import { assertPortFree } from '../../http/assert-port-free.ts'
+import { ControlListener } from '../control-listener.ts'
 import { RefusedError } from '../operation.ts'
 import type { ControlRequest, ControlResponse } from '../pool.ts'
 import { createPoolControl } from './pool-control.ts'
@@ -32,6 +33,9 @@ interface WorkerPoolOptions {
   /** The program that each of them runs. */
   readonly program: string
   readonly arguments: readonly string[]
+  /** Override the settings. */
+  readonly port: number | undefined
+  readonly host: string | undefined
   /** Cancels the start until all serve; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -45,6 +49,7 @@ interface WorkerPoolOptions {
 export class WorkerPool {
   readonly #count: number
   readonly #log: FastifyBaseLogger
+  readonly #listener: ControlListener
   readonly #control: FastifyInstance
   readonly #workers = new Set<WorkerProcess>()
   readonly #closed = Promise.withResolvers<void>()
@@ -58,7 +63,13 @@ export class WorkerPool {
   #restarting = false
   #stopping: Promise<void> | undefined
 
-  private constructor(count: number, log: FastifyBaseLogger, drainSeconds: number) {
+  private constructor(
+    listener: ControlListener,
+    count: number,
+    log: FastifyBaseLogger,
+    drainSeconds: number,
+  ) {
+    this.#listener = listener
     this.#count = count
     this.#log = log
     this.#drainSeconds = drainSeconds
@@ -73,18 +84,26 @@ export class WorkerPool {
    * @throws {StorageBusyError} if a host already serves the application in this folder
    * @throws the reason of `signal`
    */
-  static async start({
-    directory,
-    count,
-    program,
-    signal,
-    ...options
-  }: WorkerPoolOptions): Promise<WorkerPool> {
+  static async start(options: WorkerPoolOptions): Promise<WorkerPool> {
+    const listener = await ControlListener.open(options.directory)
+    try {
+      return await WorkerPool.#start(options, listener)
+    } catch (error) {
+      await listener.close()
+      throw error
+    }
+  }
+
+  static async #start(
+    { directory, count, program, port, host, signal, ...options }: WorkerPoolOptions,
+    listener: ControlListener,
+  ): Promise<WorkerPool> {
     const config = await readConfig(directory)
-    await assertNoHost(directory)
+    const { server } = config
+    await assertPortFree({ port: port ?? server.port, host: host ?? server.host })
     cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ exec: program, args: [...options.arguments], stdio: [...workerStdio] })
-    const pool = new WorkerPool(count, createLogger(config.log), drainSecondsOf(config))
+    const pool = new WorkerPool(listener, count, createLogger(config.log), drainSecondsOf(config))
     const abort = () => void pool.close()
     signal?.addEventListener('abort', abort)
     try {
@@ -94,7 +113,7 @@ export class WorkerPool {
       signal?.throwIfAborted()
       await Promise.allSettled(Array.from({ length: count - 1 }, () => pool.#fork().serving))
       signal?.throwIfAborted()
-      await openControlSocket(pool.#control, directory)
+      await listener.serve(pool.#control)
       return pool
     } catch (error) {
       await pool.close()
@@ -154,10 +173,10 @@ export class WorkerPool {
    * worker that ends unexpectedly counts as a 500, a silent one as a 504; no other worker is left
    * out.
    */
-  async askAll(request: ControlRequest): Promise<ControlResponse[]> {
+  async askAll(request: ControlRequest, waits = false): Promise<ControlResponse[]> {
     const isGlance = request.method === 'GET'
     const asked = isGlance ? await this.#able() : [...this.#workers]
-    const limit = isGlance ? SILENT : SILENT_IN_CHANGE
+    const limit = waits ? Number.POSITIVE_INFINITY : isGlance ? SILENT : SILENT_IN_CHANGE
     const answers = await Promise.all(asked.map((worker) => this.#ask(worker, request, limit)))
     return answers.filter((answer) => answer !== undefined)
   }
@@ -251,13 +270,13 @@ export class WorkerPool {
     const ended = [...this.#workers].map((worker) => worker.stop(why, drainSeconds))
     if (drainSeconds > 0)
       await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
-    const closed = this.#control.close()
+    this.#listener.hold()
     await Promise.all(ended)
     // The end of the workers gives waiting callers their response. A stopped command is not waited
     // for.
-    await settlesWithin(1_000, closed)
-    this.#control.server.closeAllConnections()
-    await closed
+    await settlesWithin(1_000, this.#listener.idle())
+    await this.#control.close()
+    await this.#listener.close()
   }
 
   /** The serving workers; without any, the starting ones once they serve. */

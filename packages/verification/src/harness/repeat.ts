@@ -2,14 +2,20 @@ import { inTemporaryFolder } from '@mortise/host'
 import type { Outcome, RunOptions } from './verification.ts'
 
 /**
- * Runs at least one round, with a new seed each, until the minutes are over, the signal is aborted,
- * or a round fails.
+ * Runs at least `rounds`, with a new seed each, until the minutes are over, the signal is aborted, or
+ * a round fails.
  * @param round gets the seed, and a folder that is removed afterwards; to repeat a round: `npm run
  * verify -- NAME --seed SEED`
  * @returns the sums of the figures
  */
 export async function repeat(
-  { seed, minutes, signal, onProgress }: Pick<RunOptions, 'seed' | 'minutes' | 'signal' | 'onProgress'>,
+  {
+    seed,
+    minutes,
+    rounds,
+    signal,
+    onProgress,
+  }: Pick<RunOptions, 'seed' | 'minutes' | 'rounds' | 'signal' | 'onProgress'>,
   round: (seed: number, folder: string) => Promise<Outcome>,
 ): Promise<Outcome> {
   const end = performance.now() + minutes * 60_000
@@ -24,7 +30,8 @@ export async function repeat(
     figures.rounds = (figures.rounds ?? 0) + 1
     for (const [name, count] of Object.entries(more)) figures[name] = (figures[name] ?? 0) + count
     if (failures.length > 0) return { figures, failures: failures.map((text) => `seed ${own}: ${text}`) }
-    if (signal.aborted || performance.now() >= end) return { figures, failures }
+    const isOver = figures.rounds >= rounds && performance.now() >= end
+    if (signal.aborted || isOver) return { figures, failures }
     onProgress(`${figures.rounds} rounds: ${JSON.stringify(more)}`)
   }
 }

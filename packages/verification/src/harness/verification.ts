@@ -3,8 +3,8 @@ export interface Verification {
   /** The promise as one plain sentence. */
   readonly promise: string
   /**
-   * Runs rounds until the minutes are over or the signal is aborted, but at least one. 0 minutes is
-   * the slice for CI. All randomness comes from the seed.
+   * Runs rounds until the minutes are over or the signal is aborted, but at least `rounds`. 0 minutes
+   * and one round are the slice for CI. All randomness comes from the seed.
    */
   run(options: RunOptions): Promise<Outcome>
 }
@@ -12,6 +12,7 @@ export interface Verification {
 export interface RunOptions {
   readonly seed: number
   readonly minutes: number
+  readonly rounds: number
   readonly signal: AbortSignal
   onProgress(text: string): void
   /**

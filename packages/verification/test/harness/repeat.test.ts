@@ -1,7 +1,7 @@
 import t from 'tap'
 import { outcome, repeat } from '../../src/harness/repeat.ts'
 
-const once = { seed: 7, minutes: 0, signal: new AbortController().signal, onProgress: () => {} }
+const once = { seed: 7, minutes: 0, rounds: 1, signal: new AbortController().signal, onProgress: () => {} }
 
 t.test('0 minutes is one round with the given seed', async (t) => {
   const seeds: number[] = []

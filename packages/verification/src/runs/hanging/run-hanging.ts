@@ -10,11 +10,11 @@ import {
   readLockFile,
   secretFile,
 } from '@mortise/host'
+import { AppProcess, type Ended } from '../../harness/app-process.ts'
 import { Buyers } from '../../harness/buyers.ts'
 import { mintUsers } from '../../harness/mint-users.ts'
 import type { Random } from '../../harness/random.ts'
 import { writeChangingModule } from '../soak/soak-modules.ts'
-import { type Ended, HangingProcess } from './hanging-process.ts'
 
 const USERS = 4
 const WORKERS = 2
@@ -56,7 +56,7 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
   const { random, database, isSlice } = round
   const directory = join(round.directory, 'application')
   await mkdir(directory)
-  const app = (...argv: string[]) => new HangingProcess(directory, database, argv)
+  const app = (...argv: string[]) => new AppProcess(directory, database, argv)
   const figures = {
     'processes stopped': 0,
     'stopped for good': 0,
@@ -179,7 +179,7 @@ const besideIt = (random: Random): readonly string[] =>
 function pidOf(
   victim: Victim,
   { pid, workers = [] }: ApplicationState,
-  changing: HangingProcess,
+  changing: AppProcess,
   random: Random,
 ): number {
   if (victim === 'command') return changing.pid

@@ -16,9 +16,9 @@ const tests = {
 export const properties: Verification = {
   promise:
     'For any sequence of steps, applied migrations can be undone, transactions behave in a group as alone, and a walk by cursor sees each lasting row once.',
-  async run({ seed, minutes, signal, onProgress, postgres }) {
+  async run({ seed, minutes, rounds, signal, onProgress, postgres }) {
     const url = await postgres()
-    return await repeat({ seed, minutes, signal, onProgress }, async (own) => {
+    return await repeat({ seed, minutes, rounds, signal, onProgress }, async (own) => {
       let cases = 0
       const failures: string[] = []
       for (const [file, runs] of Object.entries(tests)) {

@@ -15,15 +15,23 @@ export interface Ended {
   readonly seconds: number
 }
 
-/** An `app` command that can be stopped. */
-export class HangingProcess {
+/** An `app` command, or a host, that a run sends signals to. */
+export class AppProcess {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
   #out = ''
   #err = ''
 
-  /** @param database a URL, if the application is not on SQLite */
-  constructor(directory: string, database: string | undefined, argv: readonly string[]) {
+  /**
+   * @param database a URL, if the application is not on SQLite
+   * @param environment more variables
+   */
+  constructor(
+    directory: string,
+    database: string | undefined,
+    argv: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     const beside = (name: string) => join(dirname(directory), name)
     const begun = performance.now()
     const child = spawn(process.execPath, [door, ...argv, '--dir', directory, '--json'], {
@@ -37,6 +45,7 @@ export class HangingProcess {
         APP_LOG_LEVEL: 'error',
         APP_RATE_LIMIT_MAX: '0',
         APP_SERVER_DRAIN_SECONDS: '0',
+        ...environment,
       },
     })
     child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -76,6 +85,11 @@ export class HangingProcess {
       const more = await Promise.race([pause(50), this.ended])
       if (more !== undefined) throw new Error(`the host ended while it started: ${more.said}`)
     }
+  }
+
+  /** @returns false if the process has ended */
+  signal(name: NodeJS.Signals): boolean {
+    return this.#child.kill(name)
   }
 
   async end(): Promise<void> {
