@@ -20,6 +20,7 @@ import { createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
+import { OwnSecrets } from './control/own-secrets.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
@@ -92,6 +93,7 @@ interface Parts {
   readonly events: EventLog
   readonly watch: ChangeWatch
   readonly closed: PromiseWithResolvers<void>
+  readonly secrets: OwnSecrets
 }
 
 /** A running application. All but its modules live as long as the process. */
@@ -179,6 +181,7 @@ export class Application {
     const shares = new ConcurrencyLimit(config.server.maxConnectionsPerAddress)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
+    const secrets = new OwnSecrets(config, logger)
     let application: Application | undefined
     const storage = await openApplicationStorage(config, {
       onFatal: (error) => (application === undefined ? closed.reject(error) : application.#fail(error)),
@@ -227,7 +230,11 @@ export class Application {
         const missing = withUnknownRoutes(installed?.modules ?? [])
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
-      const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
+      const tokens = createTokenVerifier({
+        issuers: tokenIssuers(config),
+        log: logger,
+        onWrongSignature: () => secrets.renewForToken(),
+      })
       const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#heartbeats?.hostsDiffer === true
       const figures = {
@@ -257,13 +264,14 @@ export class Application {
       await remember(config, storage)
       await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tracing, events, watch, closed }
+      const outliving = { metrics, limits, shares, tracing, events, watch, closed, secrets }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })
       if (!isWorker) await openControlSocket(application.#control, directory)
       await installed.react()
       application.#watchLock()
+      secrets.follow(tokens, application.#abandoned.signal)
       // After the control socket opens: a later record's author finds the socket and asks for the
       // import.
       await importPendingRecords(directory, storage).catch((error) =>
@@ -346,8 +354,12 @@ export class Application {
   /** The application as operations see it. */
   #controlled(): RunningApplication {
     const self = () => this.#self()
+    const { secrets } = this.#parts
     return {
-      config: this.#parts.config,
+      get config() {
+        return secrets.config
+      },
+      renewSecrets: () => secrets.renew(),
       storage: this.#parts.storage,
       installed: this.installed,
       hosts: {

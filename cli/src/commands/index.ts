@@ -61,6 +61,10 @@ export const commands: readonly ListedCommand[] = [
   listed('migrate-data', 'move the data from SQLite to PostgreSQL; the application may run'),
   listed('bundle <file>', 'write all installed packages to one file, to install elsewhere'),
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
+  listed(
+    'secret <rotate>',
+    'replace the secret that signs tokens; present tokens stay valid until they expire',
+  ),
   listed('openapi', 'print the OpenAPI document of the installed modules'),
   listed('dev [path]', 'run a module from its folder, and switch to its new code on each save'),
   listed('client <folder>', 'write a typed client of the installed modules to a folder'),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { ConfigError, mintApplicationToken, secretFile, writePendingRecord } from '@mortise/host'
+import { ConfigError, mintApplicationToken, readSecrets, secretFile, writePendingRecord } from '@mortise/host'
+import { ownEnvironment } from '../application/environment.ts'
 import { doneRecord } from '../changes/audit-record.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
@@ -27,12 +28,24 @@ export async function mintRecorded(
   subject: string,
   scope: string | undefined,
   expiresIn: string,
+  environment: NodeJS.ProcessEnv = process.env,
 ): Promise<string> {
-  const minted = await mint({ directory, subject, scope, expiresIn })
+  const { secret } = await readSecrets(directory, environment)
+  const minted = await mint({ directory, subject, scope, expiresIn, environment })
   const about = { scope: scope ?? null, expiresIn }
   await writePendingRecord(directory, doneRecord('token', subject, about))
+  // A rotation that read the records before this one may end the token too early.
+  if (await isFormer(directory, secret)) {
+    return await mintRecorded(directory, subject, scope, expiresIn, ownEnvironment())
+  }
   await deliverRecords(directory)
   return minted
+}
+
+async function isFormer(directory: string, secret: Uint8Array | undefined): Promise<boolean> {
+  if (secret === undefined || ownEnvironment().APP_SECRET !== undefined) return false
+  const { formerSecrets } = await readSecrets(directory, {})
+  return formerSecrets.some((former) => Buffer.from(former.secret).equals(secret))
 }
 
 async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promise<string> {
