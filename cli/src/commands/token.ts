@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ConfigError, mintApplicationToken, readSecrets, secretFile, writePendingRecord } from '@mortise/host'
+import { withDiskReserve } from '../application/disk-reserve.ts'
 import { ownEnvironment } from '../application/environment.ts'
 import { doneRecord } from '../changes/audit-record.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
@@ -17,7 +18,9 @@ export const command: Command = {
     const directory = await application()
     const expiresIn = (options.expires as string | undefined) ?? '1h'
     const scope = options.scope as string | undefined
-    const minted = await mintRecorded(directory, subject as string, scope, expiresIn)
+    const minted = await withDiskReserve(directory, () =>
+      mintRecorded(directory, subject as string, scope, expiresIn),
+    )
     terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
   },
 }
