@@ -21,6 +21,7 @@ import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
+import { OwnSecrets } from './control/own-secrets.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
@@ -98,6 +99,7 @@ interface Parts {
   readonly closed: PromiseWithResolvers<void>
   /** Absent in a worker. */
   readonly listener: ControlListener | undefined
+  readonly secrets: OwnSecrets
 }
 
 /** A running application. All but its modules live as long as the process. */
@@ -194,6 +196,7 @@ export class Application {
     const shares = new ConcurrencyLimit(config.server.maxConnectionsPerAddress)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
+    const secrets = new OwnSecrets(config, logger)
     let application: Application | undefined
     const storage = await openApplicationStorage(config, {
       onFatal: (error) => (application === undefined ? closed.reject(error) : application.#fail(error)),
@@ -245,7 +248,11 @@ export class Application {
         const missing = withUnknownRoutes(installed?.modules ?? [])
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
-      const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
+      const tokens = createTokenVerifier({
+        issuers: tokenIssuers(config),
+        log: logger,
+        onWrongSignature: () => secrets.renewForToken(),
+      })
       const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#heartbeats?.hostsDiffer === true
       const figures = {
@@ -275,13 +282,14 @@ export class Application {
       await remember(config, storage)
       await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed, listener }
+      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed, listener, secrets }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })
       await listener?.serve(application.#control)
       await installed.react()
       application.#watchLock()
+      secrets.follow(tokens, application.#abandoned.signal)
       // After the control socket serves: a later record's author asks for the import.
       await importPendingRecords(directory, storage).catch((error) =>
         logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
@@ -363,8 +371,12 @@ export class Application {
   /** The application as operations see it. */
   #controlled(): RunningApplication {
     const self = () => this.#self()
+    const { secrets } = this.#parts
     return {
-      config: this.#parts.config,
+      get config() {
+        return secrets.config
+      },
+      renewSecrets: () => secrets.renew(),
       storage: this.#parts.storage,
       installed: this.installed,
       hosts: {

@@ -1,6 +1,7 @@
 // What commands need of an application. It loads no Fastify: what serves is in serving.ts.
 
 export * from '@mortise/storage'
+export { secondsOfLifetime } from './callers/lifetime.ts'
 export { mintApplicationToken, mintToken } from './callers/mint-token.ts'
 export { nearest } from './config/closest-names.ts'
 export {
@@ -13,6 +14,7 @@ export {
   ownIssuer,
   readConfig,
   readEnvFileSetting,
+  readSecrets,
   secretFile,
   tokenIssuers,
 } from './config/config.ts'
@@ -21,6 +23,7 @@ export { keptTables, readFileId, removeIdentity } from './config/database-id.ts'
 export { firstError } from './config/first-error.ts'
 export * from './config/identity.ts'
 export { NewerHostError } from './config/newer-host-error.ts'
+export { formatSecrets, parseSecrets, rotated, type Secrets } from './config/secrets.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './config/settings.ts'
 export * from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'

@@ -26,6 +26,7 @@ import {
   writeNewDurably,
 } from '@mortise/host'
 import { lostConfig, noPlaceForApplication } from '../failures/index.ts'
+import { makeReserve } from './disk-reserve.ts'
 
 // An application folder. app.config.json and modules.lock.json are committed; `.app/` and `data/`
 // are not. A fresh clone has no `.app/`, so commands recreate what is missing. They never overwrite
@@ -90,7 +91,7 @@ export function newSecretNote(directory: string, made: readonly (string | undefi
 
 /** Creates missing files that are not committed. */
 export async function completeClone(directory: string): Promise<(string | undefined)[]> {
-  return [
+  const made = [
     await makeMissing(join(directory, '.app'), 0o700),
     // The command creates this folder, so that the host can read the files that root leaves in it.
     await makeMissing(join(directory, '.app', 'audit'), 0o700),
@@ -101,6 +102,8 @@ export async function completeClone(directory: string): Promise<(string | undefi
       : await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
     await writeConfigSchema(directory),
   ]
+  await makeReserve(directory)
+  return made
 }
 
 /** For editors. Returns the file, if it had to be written. */

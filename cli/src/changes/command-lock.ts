@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
+import { withDiskReserve } from '../application/disk-reserve.ts'
 import { assertUsable, writtenFolders } from '../application/writable-folders.ts'
 import { busy, commandLockUnusable, type Failure } from '../failures/index.ts'
 import { journalFile, restorationFile } from './journal.ts'
@@ -35,6 +36,14 @@ export function withPatience<Result>(seconds: number, work: () => Promise<Result
  * @throws {NodeJS.ErrnoException} if the application folder is not writable
  */
 export async function withCommandLock<Result>(
+  directory: string,
+  command: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return await withDiskReserve(directory, () => whileLocked(directory, command, work))
+}
+
+async function whileLocked<Result>(
   directory: string,
   command: string,
   work: () => Promise<Result>,

@@ -66,6 +66,10 @@ export const commands: readonly ListedCommand[] = [
   listed('bundle <file>', 'write all installed packages to one file, to install elsewhere'),
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
   listed('sbom', 'print the software bill of materials (CycloneDX) of what is installed'),
+  listed(
+    'secret <rotate>',
+    'replace the secret that signs tokens; present tokens stay valid until they expire',
+  ),
   listed('openapi', 'print the OpenAPI document of the installed modules'),
   listed('dev [path]', 'run a module from its folder, and switch to its new code on each save'),
   listed(

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
-import { ConfigError, mintApplicationToken, secretFile, writePendingRecord } from '@mortise/host'
+import { ConfigError, mintApplicationToken, readSecrets, secretFile, writePendingRecord } from '@mortise/host'
+import { withDiskReserve } from '../application/disk-reserve.ts'
+import { ownEnvironment } from '../application/environment.ts'
 import { doneRecord } from '../changes/audit-record.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
@@ -16,7 +18,9 @@ export const command: Command = {
     const directory = await application()
     const expiresIn = (options.expires as string | undefined) ?? '1h'
     const scope = options.scope as string | undefined
-    const minted = await mintRecorded(directory, subject as string, scope, expiresIn)
+    const minted = await withDiskReserve(directory, () =>
+      mintRecorded(directory, subject as string, scope, expiresIn),
+    )
     terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
   },
 }
@@ -27,12 +31,24 @@ export async function mintRecorded(
   subject: string,
   scope: string | undefined,
   expiresIn: string,
+  environment: NodeJS.ProcessEnv = process.env,
 ): Promise<string> {
-  const minted = await mint({ directory, subject, scope, expiresIn })
+  const { secret } = await readSecrets(directory, environment)
+  const minted = await mint({ directory, subject, scope, expiresIn, environment })
   const about = { scope: scope ?? null, expiresIn }
   await writePendingRecord(directory, doneRecord('token', subject, about))
+  // A rotation that read the records before this one may end the token too early.
+  if (await isFormer(directory, secret)) {
+    return await mintRecorded(directory, subject, scope, expiresIn, ownEnvironment())
+  }
   await deliverRecords(directory)
   return minted
+}
+
+async function isFormer(directory: string, secret: Uint8Array | undefined): Promise<boolean> {
+  if (secret === undefined || ownEnvironment().APP_SECRET !== undefined) return false
+  const { formerSecrets } = await readSecrets(directory, {})
+  return formerSecrets.some((former) => Buffer.from(former.secret).equals(secret))
 }
 
 async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promise<string> {

@@ -47,6 +47,30 @@ export const noSecretToSignWith = define.usage(
   'Create one: app init {directory}',
 )
 
+export const noSecretToRotate = define.usage(
+  'no-secret',
+  'There is no secret to replace: {file} is missing.',
+  'Create one: app init {directory}',
+)
+
+export const secretElsewhere = define.usage(
+  'secret-elsewhere',
+  'The secret comes from {source}, which this command cannot change. Nothing was changed.',
+  'Write the same secret into {file} (mode 0600), remove APP_SECRET and restart the hosts: no token becomes invalid. Then run the command again. Without an overlap: set APP_SECRET to another secret and run app start --new-secret.',
+)
+
+export const overlapUnknown = define.unexpected(
+  'overlap-unknown',
+  'The database cannot say when the last token expires: {reason}. Nothing was changed.',
+  'Name the time yourself (--overlap 30d), or end all tokens (--now).',
+)
+
+export const wrongOverlap = define.usage('invalid-overlap', '{problem}', {
+  lifetime: 'Write a number and s, m, h, d, w or y, such as 30d.',
+  both: 'Leave one of them out.',
+  action: 'Write: app secret rotate',
+})
+
 export const noSecretToBackUp = define.notFound(
   'no-secret',
   'The secret is missing: there is no {file}.',

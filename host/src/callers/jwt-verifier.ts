@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { JWTVerifyGetKey } from 'jose'
 import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
-import type { TokenIssuer } from '../config/token-issuer.ts'
+import type { OwnIssuer, TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
 import { type KeySource, keySource } from './published-keys.ts'
@@ -34,10 +34,7 @@ export interface Verdict {
 /** @throws {TypeError} for a secret that is too short */
 export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): VerifyToken {
   if ('secret' in config) {
-    const { issuer, secret } = config
-    if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
-    const key = createSecretKey(secret)
-    return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
+    return ownVerifier(config)
   }
   const { audience } = config
   // RFC 9864 renames the algorithm for Ed25519.
@@ -48,6 +45,33 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Ve
   const blame = blameKeys(source, log)
   return (token) => verify(token).catch(blame)
 }
+
+/** A token names no key: after a rotation the former secrets are tried until their time. */
+function ownVerifier({ issuer, secret, formerSecrets = [] }: OwnIssuer): VerifyToken {
+  if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
+  const keyed = (bytes: Uint8Array) => {
+    const key = createSecretKey(bytes)
+    return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
+  }
+  const current = keyed(secret)
+  const former = formerSecrets.map(({ secret, until }) => ({ verify: keyed(secret), until }))
+  return async (token) => {
+    try {
+      return await current(token)
+    } catch (error) {
+      for (const { verify, until } of former) {
+        const left = until - Date.now()
+        if (left <= 0 || !isWrongSignature(error)) continue
+        const verdict = await verify(token).catch((other) => (isWrongSignature(other) ? undefined : other))
+        if (verdict instanceof Error) throw verdict
+        if (verdict) return { ...verdict, expires: Math.min(verdict.expires, until) }
+      }
+      throw error
+    }
+  }
+}
+
+const isWrongSignature = (error: unknown) => error instanceof errors.JWSSignatureVerificationFailed
 
 type VerifierConfig = Parameters<typeof userOf>[1] & { readonly typ?: string }
 

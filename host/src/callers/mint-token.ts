@@ -2,6 +2,7 @@ import { ownIssuer, readConfig, secretFile } from '../config/config.ts'
 import { assertOwnSecret, readIdentity } from '../config/identity.ts'
 import { ConfigError, type Environment } from '../config/settings.ts'
 import type { OwnIssuer } from '../config/token-issuer.ts'
+import { secondsOfLifetime } from './lifetime.ts'
 import { isSubject, subjectRule } from './subject.ts'
 
 export interface TokenToMint extends OwnIssuer {
@@ -20,7 +21,7 @@ export async function mintToken({ issuer, secret, subject, scope, expiresIn }: T
       `the scope "${scope}" must be a list of scopes with one space between: "purchase:read admin"`,
     )
   }
-  if (!/^[1-9]\d{0,5}[smhdwy]$/.test(expiresIn)) {
+  if (secondsOfLifetime(expiresIn) === undefined) {
     throw new TypeError(
       `"${expiresIn}" is not a lifetime: write a number and s, m, h, d, w or y, such as 30d`,
     )

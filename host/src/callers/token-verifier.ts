@@ -16,24 +16,32 @@ const CACHE_SIZE = 8 * 1024 * 1024
 export interface TokenVerifier {
   /** Synchronous if cached. @throws {Problem} 401; 503 if keys are unavailable */
   verify(token: string): User | Promise<User>
+  /** Replaces the issuers. Tokens are verified again. @throws {TypeError} for an unsafe configuration */
+  replace(issuers: readonly TokenIssuer[]): void
 }
 
 /**
  * Each issuer has keys of its own, and checks only the tokens that name it.
  * @param log logs issuers with unavailable keys
+ * @param onWrongSignature may replace the issuers, because a key has changed; true if it did
  * @throws {TypeError} for an unsafe configuration
  */
 export function createTokenVerifier({
   issuers,
   log,
+  onWrongSignature = async () => false,
 }: {
   issuers: readonly TokenIssuer[]
   log?: FastifyBaseLogger
+  onWrongSignature?: () => Promise<boolean>
 }): TokenVerifier {
-  assertIssuers(issuers)
-  const verifiers = new Map<unknown, VerifyToken>(
-    issuers.map((config) => [config.issuer, issuerVerifier(config, log)]),
-  )
+  const verifiersOf = (configs: readonly TokenIssuer[]) => {
+    assertIssuers(configs)
+    return new Map<unknown, VerifyToken>(
+      configs.map((config) => [config.issuer, issuerVerifier(config, log)]),
+    )
+  }
+  let verifiers = verifiersOf(issuers)
 
   // Caches valid tokens only, so made-up tokens take no memory.
   const verdicts = new LRUCache<string, Verdict>({
@@ -44,9 +52,17 @@ export function createTokenVerifier({
 
   async function check(token: string): Promise<User> {
     try {
-      const verify = verifiers.get(decodeJwt(token).iss)
+      const used = verifiers
+      const verify = used.get(decodeJwt(token).iss)
       if (!verify) throw invalidToken('its issuer is unknown')
-      const verdict = await verify(token)
+      const verdict = await verify(token).catch(async (error) => {
+        const isReplaced =
+          error instanceof errors.JWSSignatureVerificationFailed && (await onWrongSignature())
+        if (!isReplaced && used === verifiers) throw error
+        return undefined
+      })
+      // With the keys of now.
+      if (used !== verifiers || verdict === undefined) return await check(token)
       verdicts.set(token, verdict)
       return verdict.user
     } catch (error) {
@@ -55,6 +71,10 @@ export function createTokenVerifier({
   }
 
   return {
+    replace(configs) {
+      verifiers = verifiersOf(configs)
+      verdicts.clear()
+    },
     verify(token) {
       const verdict = verdicts.get(token)
       // Does not ask its issuer, which may be unreachable.

@@ -8,6 +8,7 @@ import {
 } from '@mortise/storage'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { configSchema } from './config-schema.ts'
+import { type FormerSecret, parseSecrets, type Secrets } from './secrets.ts'
 import {
   ConfigError,
   checkSettings,
@@ -27,6 +28,8 @@ export interface Config extends Static<typeof configSchema> {
   readonly databaseFile: string | undefined
   /** Signs and verifies the application's own JWTs; undefined if `app init` has made none. */
   readonly secret: Uint8Array | undefined
+  /** Still verify tokens, until their time. APP_SECRET has none. */
+  readonly formerSecrets: readonly FormerSecret[]
   readonly environment: Environment
   /** Variables that begin with APP_ and are no settings: misspelled, or of another program. */
   readonly unknownVariables: readonly string[]
@@ -54,7 +57,7 @@ export async function readConfig(directory: string, environment: Environment = p
     ...config,
     directory,
     databaseFile: isPostgresUrl(config.database) ? undefined : resolve(directory, config.database),
-    secret: await readSecret(directory, environment),
+    ...(await readSecrets(directory, environment)),
     environment,
     unknownVariables: Object.keys(environment).filter(
       (name) => name.startsWith('APP_') && !name.startsWith('APP_MODULES_') && !known.has(name),
@@ -120,11 +123,14 @@ export function moduleSettings(
 }
 
 /** The application as a token issuer, if `app init` has given it a name and a secret. */
-export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): OwnIssuer | undefined {
-  return auth.issuer !== undefined && secret !== undefined ? { issuer: auth.issuer, secret } : undefined
+export function ownIssuer({ auth, secret, formerSecrets }: OwnKeys): OwnIssuer | undefined {
+  if (auth.issuer === undefined || secret === undefined) return undefined
+  return { issuer: auth.issuer, secret, formerSecrets }
 }
 
-export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
+type OwnKeys = Pick<Config, 'auth' | 'secret'> & Partial<Pick<Config, 'formerSecrets'>>
+
+export function tokenIssuers(config: OwnKeys): TokenIssuer[] {
   const own = ownIssuer(config)
   return own ? [own, ...config.auth.issuers] : config.auth.issuers
 }
@@ -153,17 +159,21 @@ function assertSetting(name: string, check: () => void): void {
   }
 }
 
-/** At least 32 bytes, used as they are; undefined without APP_SECRET or `.app/secret`. */
-async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
-  const text = environment.APP_SECRET ?? (await readOptionalText(secretFile(directory)))?.trim()
-  if (text === undefined) return undefined
-  const secret = Buffer.from(text)
-  if (secret.length >= 32) return secret
+/** From APP_SECRET or `.app/secret`, at least 32 bytes, used as they are. @throws {ConfigError} */
+export async function readSecrets(
+  directory: string,
+  environment: Environment,
+): Promise<Secrets | { readonly secret: undefined; readonly formerSecrets: readonly [] }> {
+  const { APP_SECRET } = environment
+  const text = APP_SECRET ?? (await readOptionalText(secretFile(directory)))
+  if (text === undefined) return { secret: undefined, formerSecrets: [] }
+  const secrets =
+    APP_SECRET === undefined ? parseSecrets(text) : { secret: Buffer.from(text), formerSecrets: [] }
+  const { length } = secrets.secret
+  if (length >= 32) return secrets
   const where = nameOfSecret({ directory, environment })
-  if (secret.length === 0) {
-    throw new ConfigError(`the secret in ${where} is empty: restore it, or remove ${where}`)
-  }
-  throw new ConfigError(`the secret in ${where} has ${secret.length} bytes, and needs 32: make it longer`)
+  if (length === 0) throw new ConfigError(`the secret in ${where} is empty: restore it, or remove ${where}`)
+  throw new ConfigError(`the secret in ${where} has ${length} bytes, and needs 32: make it longer`)
 }
 
 function parseObject(text: string, file: string): Record<string, unknown> {

@@ -103,11 +103,15 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   )
 }
 
-/** @throws {IdentityError} if the secret differs from that of the application's last start */
+/**
+ * @throws {IdentityError} if the secret differs from that of the application's last start, and did
+ * not follow it in a rotation
+ */
 export function assertOwnSecret(config: Config, identity: Identity | undefined): void {
   const own = identity?.secret
-  if (!own || fingerprintOf(config) === own.fingerprint) return
-  const { directory, secret } = config
+  const { directory, secret, formerSecrets } = config
+  const isOwn = (one: Pick<Config, 'secret'>) => fingerprintOf(one) === own?.fingerprint
+  if (!own || isOwn(config) || formerSecrets.some(isOwn)) return
   const name = nameOfSecret(config)
   if (secret === undefined) {
     throw new IdentityError(
@@ -131,17 +135,26 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
     if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return adopt()
     throw error
   })
-  const fingerprint = fingerprintOf(config)
-  const identity = {
-    database: { id, name: locationOf(config) },
-    secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
-  }
+  const identity = { database: { id, name: locationOf(config) }, secret: secretIdentity(config) }
   if (isDeepStrictEqual(await readIdentity(config.directory), identity)) {
     // A previous start may have failed to sync it.
     await syncPath(dirname(identityFile(config.directory)))
   } else {
     await writeIdentity(config.directory, identity)
   }
+}
+
+/** Stores a secret that follows the application's own. */
+export async function rememberSecret(config: Config): Promise<void> {
+  const identity = await readIdentity(config.directory)
+  const secret = secretIdentity(config)
+  if (identity === undefined || isDeepStrictEqual(identity.secret, secret)) return
+  await writeIdentity(config.directory, { ...identity, secret })
+}
+
+function secretIdentity(config: Config): Identity['secret'] {
+  const fingerprint = fingerprintOf(config)
+  return fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) }
 }
 
 /** Another host may do the same at this moment. */
@@ -157,5 +170,5 @@ function locationOf(config: Config): string {
   return inside && !inside.startsWith('..') && !isAbsolute(inside) ? inside : nameOfDatabase(config)
 }
 
-const fingerprintOf = ({ secret }: Config) =>
+const fingerprintOf = ({ secret }: Pick<Config, 'secret'>) =>
   secret && createHash('sha256').update('mortise secret ').update(secret).digest('base64url')

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { FormerSecret } from './secrets.ts'
 
 /** The application itself, which signs with its own secret (HS256). */
 export interface OwnIssuer {
@@ -6,6 +7,8 @@ export interface OwnIssuer {
   readonly issuer: string
   /** At least 32 bytes. */
   readonly secret: Uint8Array
+  /** Verify until their time, after a rotation. */
+  readonly formerSecrets?: readonly FormerSecret[] | undefined
 }
 
 /** Asymmetric only: the published key would otherwise be the secret. */

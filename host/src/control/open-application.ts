@@ -42,6 +42,8 @@ export interface RunningApplication extends OpenApplication {
   metrics(): Promise<readonly MetricFamily[]>
   /** Watches the change of a generation for at least this many milliseconds, and waits as long. */
   settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
+  /** Reads `.app/secret` again. @throws {ConfigError} if it is broken; the secret stays then */
+  renewSecrets(): Promise<boolean>
   /** Tells the other hosts of the database what this one serves. */
   tellHosts(): Promise<void>
 }

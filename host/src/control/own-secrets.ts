@@ -1,0 +1,67 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import type { TokenVerifier } from '../callers/token-verifier.ts'
+import { type Config, readSecrets, secretFile, tokenIssuers } from '../config/config.ts'
+import { rememberSecret } from '../config/identity.ts'
+
+/** How often the file is polled, in milliseconds; `app secret rotate` asks at once. */
+const INTERVAL = 5_000
+/** The shortest time between two reads because of a wrong signature, in milliseconds. */
+const PAUSE = 1_000
+
+/** The configuration of a running host, whose secrets follow `.app/secret`. */
+export class OwnSecrets {
+  config: Config
+  readonly #log: FastifyBaseLogger
+  #tokens: TokenVerifier | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+
+  constructor(config: Config, log: FastifyBaseLogger) {
+    this.config = config
+    this.#log = log
+  }
+
+  /** Verifies with the secrets of the file from now on, until `signal` aborts. */
+  follow(tokens: TokenVerifier, signal: AbortSignal): void {
+    this.#tokens = tokens
+    const { directory, environment } = this.config
+    if (environment.APP_SECRET !== undefined) return
+    const file = secretFile(directory)
+    const look = () => void this.#renewIfUsable()
+    watchFile(file, { persistent: false, interval: INTERVAL }, look)
+    signal.addEventListener('abort', () => unwatchFile(file, look))
+  }
+
+  /**
+   * Reads the secrets again. A lost or broken file changes nothing.
+   * @returns whether they differ
+   * @throws {ConfigError} if the file is broken
+   */
+  async renew(): Promise<boolean> {
+    const { directory, environment } = this.config
+    this.#readAt = performance.now()
+    const secrets = await readSecrets(directory, environment)
+    const { secret, formerSecrets } = this.config
+    if (secrets.secret === undefined || isDeepStrictEqual(secrets, { secret, formerSecrets })) return false
+    this.config = { ...this.config, ...secrets }
+    this.#tokens?.replace(tokenIssuers(this.config))
+    this.#log.info('the secret of the application has changed; tokens are verified with the new one')
+    await rememberSecret(this.config).catch((error) =>
+      this.#log.warn(error, 'cannot write .app/identity.json'),
+    )
+    return true
+  }
+
+  /** For a token with a wrong signature, which a new secret may have made. */
+  async renewForToken(): Promise<boolean> {
+    return performance.now() - this.#readAt < PAUSE ? false : this.#renewIfUsable()
+  }
+
+  async #renewIfUsable(): Promise<boolean> {
+    return this.renew().catch((error) => {
+      this.#log.error(error, 'the secret in .app/secret cannot be used; the host keeps the previous one')
+      return false
+    })
+  }
+}
