@@ -34,18 +34,18 @@ async function commandsPage() {
   const common = [
     ['--dir <dir>', 'the application folder (default: this folder or the nearest one above)'],
     ['--json', 'print one JSON document'],
-    ['--verbose', 'print stack traces'],
-    ['--help', 'print the help of the command'],
+    ['--verbose', 'print all details of a plan, and stack traces'],
+    ['-h, --help', 'print the help of the command'],
   ]
   const sections = await Promise.all(
-    commands.map(async ({ name, summary, arguments: words, load }) => {
+    commands.map(async ({ name, alias, summary, arguments: words, load }) => {
       const { options = [], changes, directory, examples } = await load()
       const own = [
         ...options,
         ...(changes ? [['--wait [seconds]', 'wait while another command changes the application']] : []),
         ...(directory ? [['--dir <dir>', directory]] : []),
       ]
-      const heading = [`## app ${name}`, words && `\`app ${name} ${words}\``, wrapped(sentence(summary))]
+      const heading = [`## app ${name}`, words && `\`app ${name} ${words}\``, wrapped(`${sentence(summary)}${alias ? ` Short: \`app ${alias}\`.` : ''}`)]
       return [...heading, own.length > 0 && optionTable(own), fenced('sh', examples.join('\n'))]
     }),
   )

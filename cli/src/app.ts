@@ -20,7 +20,7 @@ export async function app(
   // Commander has no help text for `help`.
   if (argv[0] === 'help' && argv[1] === 'help') return await app(argv.slice(1), streams, pinned)
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  const terminal = new Terminal(streams, own.includes('--json'))
+  const terminal = new Terminal(streams, own.includes('--json'), own.includes('--verbose'))
   const help: string[] = []
   const root = await program(argv, terminal, help, pinned)
   const isCommon = (word: string) => word === '--json' || word === '--verbose'
@@ -50,18 +50,19 @@ async function program(
 ): Promise<Commander> {
   const root = new Commander('app')
     .description('Creates a Mortise application, installs modules and runs it.')
-    .version(version, '--version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
   root.addHelpText(
     'after',
     '\nStart here:\n  app init my-api && cd my-api && app module-install api-cart && app start',
   )
   prepare(root, help)
   for (const listed of [...commands, ...hiddenCommands]) {
-    const { name, summary, arguments: words } = listed
+    const { name, alias = name, summary, arguments: words } = listed
     const own = new Commander(name).description(summary)
+    if (alias !== name) own.alias(alias)
     if (words) own.arguments(words)
     root.addCommand(own, { hidden: hiddenCommands.includes(listed) })
-    if (!argv.includes(name)) prepare(own, help)
+    if (!argv.includes(name) && !argv.includes(alias)) prepare(own, help)
     else complete(own, await listed.load(), terminal, help, pinned)
   }
   return root
@@ -117,8 +118,8 @@ function prepare(
   command
     .option('--dir <dir>', directory)
     .option('--json', 'print one JSON document')
-    .option('--verbose', 'print stack traces')
-    .helpOption('--help', 'print this help')
+    .option('--verbose', 'print all details of a plan, and stack traces')
+    .helpOption('-h, --help', 'print this help')
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({
@@ -134,13 +135,14 @@ function isHelp(error: unknown): boolean {
 /** @param words the arguments after the options of `app` itself */
 function unknownCommand(words: readonly string[]): string | undefined {
   const name = words.find((word) => word !== 'help')
-  return name?.startsWith('-') || commands.some((command) => command.name === name) ? undefined : name
+  const isKnown = commands.some((command) => [command.name, command.alias].includes(name))
+  return isKnown || name?.startsWith('-') ? undefined : name
 }
 
 function report(failure: Failure, terminal: Terminal, verbose: boolean): number {
-  const { code, exitCode, message, hint } = failure
+  const { code, exitCode, message, hint, details } = failure
   const text = `${message}\n${hint}`
-  if (terminal.json) terminal.result({ error: { code, exitCode, message, hint } }, text)
+  if (terminal.json) terminal.result({ error: { code, exitCode, message, hint, ...details } }, text)
   else terminal.note(text)
   if (verbose) terminal.note(stackOf(failure))
   return exitCode

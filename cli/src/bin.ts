@@ -46,7 +46,7 @@ async function run(failure?: Failure): Promise<void> {
 
 async function exitCodeOf(failure?: Failure): Promise<number> {
   // The commands and their libraries take longer to load than to print a version.
-  if (argv.length === 1 && argv[0] === '--version') {
+  if (argv.length === 1 && ['-v', '--version'].includes(argv[0] as string)) {
     process.stdout.write(`${version}\n`)
     return 0
   }

@@ -87,7 +87,7 @@ t.test('links to headings are valid', async (t) => {
 })
 
 t.test('the pages name only existing commands and options', async (t) => {
-  const names = new Set([...commands.map(({ name }) => name), 'help'])
+  const names = new Set([...commands.flatMap(({ name, alias }) => [name, alias ?? name]), 'help'])
   const common = ['--dir', '--json', '--verbose', '--help', '--version']
   for (const [page, text] of await pages()) {
     const code = Array.from(
@@ -97,7 +97,7 @@ t.test('the pages name only existing commands and options', async (t) => {
     for (const snippet of code) {
       for (const [call, name] of snippet?.matchAll(/(?:^|[\s/])app ([a-z][\w-]*)[^\n&|#]*/gm) ?? []) {
         t.ok(names.has(name as string), `${call.trim()} in ${page}`)
-        const command = await commands.find((one) => one.name === name)?.load()
+        const command = await commands.find((one) => [one.name, one.alias].includes(name))?.load()
         const own = [
           ...(command?.options?.map(([flags]) => flags) ?? []),
           ...(command?.changes ? ['--wait'] : []),

@@ -19,6 +19,6 @@ t.test(
     t.equal((await readLockFile(directory)).generation, 3)
     const next = await started(t, application)
     t.match(await next.hello(), { version: '1.0.0' })
-    t.match((await run('audit')).json.records[0], { outcome: 'taken back', details: { reason } })
+    t.match((await run('audit')).json.records[0], { outcome: 'reverted', details: { reason } })
   },
 )

@@ -34,7 +34,7 @@ t.test('the changes of a host, one after the other', async (t) => {
           actor: 'host',
           action: 'module-install',
           object: 'hello',
-          outcome: 'taken back',
+          outcome: 'reverted',
           details: { reason },
         },
         { actor: /^os:/, outcome: 'done' },
@@ -158,6 +158,6 @@ t.test('a setting that makes a module fail is reverted with the text of the file
   t.match((await run('audit')).json.records[0], {
     action: 'config',
     object: 'mood.bad',
-    outcome: 'taken back',
+    outcome: 'reverted',
   })
 })

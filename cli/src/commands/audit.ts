@@ -1,6 +1,7 @@
 import { type AuditRecord, readPendingRecords } from '@mortise/host'
 import { callUnlocked } from '../changes/database-in-use.ts'
 import type { Command } from '../terminal/command.ts'
+import { detailsText } from '../terminal/details-text.ts'
 import { asFailure } from '../terminal/explain.ts'
 import { numberOption } from '../terminal/number-option.ts'
 import { table } from '../terminal/table.ts'
@@ -29,6 +30,6 @@ export const command: Command = {
 }
 
 function cellsOf({ seq, at, actor, action, object, outcome, requestId, details }: AuditRecord): string[] {
-  const more = [requestId, details && JSON.stringify(details)].filter((part) => part !== null)
+  const more = [requestId, details && detailsText(details)].filter((part) => part !== null)
   return [seq === null ? 'waits' : String(seq), at, actor, action, object, outcome, more.join('  ')]
 }

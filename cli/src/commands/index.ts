@@ -3,11 +3,15 @@ import type { Command, ListedCommand } from '../terminal/command.ts'
 // What the general help prints of each command. The rest is in its file, which is loaded with all
 // that the command needs only if the command is named.
 
+const shortNames = 'install list remove upgrade rollback enable disable pause info'.split(' ')
+
 /** @param usage the name and the positional arguments in commander's syntax: `info <spec>` */
 function listed(usage: string, summary: string): ListedCommand {
   const [name = '', ...words] = usage.split(' ')
   const load = async () => ((await import(`./${name}.ts`)) as { readonly command: Command }).command
-  return { name, summary, arguments: words.join(' '), load }
+  const short = name.replace(/^module-/, '')
+  const alias = short !== name && shortNames.includes(short) ? short : undefined
+  return { name, alias, summary, arguments: words.join(' '), load }
 }
 
 export const commands: readonly ListedCommand[] = [

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readPackage, readText, writeDurably } from '@mortise/host'
 import type { CheckReport, checkModule } from '@mortise/module-testkit/check'
-import { checkFailed, testkitMissing } from '../failures/index.ts'
+import { checkFailed, noPackageInFolder, noSuchPath, testkitMissing } from '../failures/index.ts'
 import { inspectPackage } from '../install/inspect-package.ts'
 import type { Command } from '../terminal/command.ts'
 import { writeManifest } from './module-manifest.ts'
@@ -45,6 +46,7 @@ export const command: Command = {
     const modules: Checked[] = []
     for (const path of paths.length > 0 ? paths : ['.']) {
       const folder = resolve(path)
+      assertPackageFolder(path, folder)
       const { checkModule } = await loadTestkit(folder)
       const fixed = options.fix === true ? await fix(folder) : []
       const files = await terminal.during(`Checking ${path}`, () => inspectPackage(folder, beside))
@@ -58,6 +60,12 @@ export const command: Command = {
     const count = modules.flatMap(({ findings }) => findings).length
     if (count > 0) throw checkFailed({ count })
   },
+}
+
+/** @throws {Failure} if there is no package */
+function assertPackageFolder(text: string, path: string): void {
+  if (!existsSync(path)) throw noSuchPath({ text, path })
+  if (!existsSync(join(path, 'package.json'))) throw noPackageInFolder({ text, path })
 }
 
 function textOf({ path, findings, untried, fixed }: Checked): string {

@@ -1,12 +1,14 @@
 import gt from 'semver/functions/gt.js'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
+import { nothingChecked } from '../failures/index.ts'
 import type { Newer } from '../install/find-newer.ts'
 import { type InstalledState, installedStates } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
+import { table } from '../terminal/table.ts'
 
 export const command: Command = {
   options: [['--outdated', 'look for newer versions at the source of each module']],
-  examples: ['app module-list', 'app module-list --json', 'app module-list --outdated'],
+  examples: ['app module-list', 'app module-list --verbose   # with the routes', 'app module-list --json', 'app module-list --outdated'],
 
   async run({ options, terminal, application }) {
     const directory = await application()
@@ -19,18 +21,23 @@ export const command: Command = {
       const lines = states.modules.flatMap((state) => newerLines(state, newer.get(state.id)))
       const text = lines.length > 0 ? lines.join('\n') : 'Nothing is outdated.'
       terminal.result({ ...states, modules }, modules.length === 0 ? nothing : text)
+      const found = [...newer.values()]
+      if (found.length > 0 && found.every(({ unreachable }) => unreachable !== null)) throw nothingChecked()
       return
     }
-    const lines = states.modules.flatMap(({ id, version, state, reason, routes }) => [
-      `${id} ${version}  ${state}${reason === null ? '' : `: ${reason}`}`,
-      ...routes.map((route) => `  ${route}`),
+    const rows = states.modules.map(({ id, version, state, reason, routes }) => [
+      ...[id, version, state, routesText(routes, terminal.verbose)],
+      reason?.replace(/\s+/g, ' ') ?? '',
     ])
-    const where = states.url === null ? 'no host runs' : `served at ${states.url}`
+    const where = states.url === null ? 'not running' : `served at ${states.url}`
     const elsewhere = states.differingHosts.map((host) => `Differs: ${describeHost(host)}`)
-    const served = lines.length === 0 ? nothing : `Generation ${states.generation}, ${where}.`
-    terminal.result(states, [...lines, served, ...elsewhere].join('\n'))
+    const served = rows.length === 0 ? nothing : `Generation ${states.generation}, ${where}.`
+    terminal.result(states, [...(rows.length > 0 ? [table(rows)] : []), served, ...elsewhere].join('\n'))
   },
 }
+
+const routesText = (routes: readonly string[], all: boolean) =>
+  all ? routes.join(', ') : routes.length === 1 ? '1 route' : `${routes.length} routes`
 
 function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
   if (newer === undefined) return []

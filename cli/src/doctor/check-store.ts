@@ -127,7 +127,7 @@ export async function* checkLockFile(directory: string): AsyncFindings {
   yield {
     id: 'lock-changed',
     severity: 'warning',
-    message: `modules.lock.json differs from generation ${present.generation}, the current one. It was changed without a command, for example by git pull: ${externalChanges(lock, present)}.`,
+    message: `modules.lock.json differs from generation ${present.generation}, the current one. Something other than an app command changed it, for example git pull: ${externalChanges(lock, present)}.`,
     hint: 'Run "app module-install": it prints the plan, takes a snapshot and applies the file. Or restore the previous file (git checkout), or run "app module-rollback".',
   }
 }

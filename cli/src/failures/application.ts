@@ -41,6 +41,12 @@ export const notConfirmed = define.refused('declined', 'Nothing was changed: you
   loss: 'To accept the loss, add --yes.',
 })
 
+export const notAnswered = define.refused(
+  'declined',
+  'Nothing was changed: the question had no answer in time.',
+  'Run the command again and answer it, or add --yes.',
+)
+
 export const noSecretToSignWith = define.usage(
   'no-secret',
   'There is no secret to sign with: {file} is missing, and APP_SECRET is not set.',

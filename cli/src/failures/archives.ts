@@ -47,12 +47,12 @@ export const snapshotUnusable = define.refused(
 
 export const databaseServed = define.refused(
   'host-running',
-  'A host uses the database, and data can be restored only while no host runs: {reason}.',
+  'Data can be restored only while the application is stopped, and a host uses its database: {reason}.',
   'Nothing was changed. Stop the host, then run the command again.',
 )
 
 export const hostRunning = define.refused(
   'host-running',
-  'A host runs this application, and data can be restored only while no host runs.',
+  'Data can be restored only while the application is stopped, and it is running.',
   'Nothing was changed. Stop the host, then run the command again.',
 )

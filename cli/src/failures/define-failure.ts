@@ -8,6 +8,7 @@ type Places<Text extends string> = Text extends `${string}{${infer Place}}${infe
 /** What stands in each place, and the error that caused the failure. */
 type Values<Text extends string> = { readonly [Key in Places<Text>]: string | number } & {
   readonly cause?: unknown
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** What to do next, by case: the operator can change their own module, but only report another's. */

@@ -12,6 +12,10 @@ export const exitCodes = {
 
 export type FailureKind = keyof typeof exitCodes
 
+interface FailureOptions extends ErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
 /**
  * Why a command could not do its work: what happened and why (`message`, a sentence), and what to do next
  * (`hint`).
@@ -22,12 +26,15 @@ export class Failure extends Error {
   /** Stable, for programs. */
   readonly code: string
   readonly hint: string
+  /** More for programs: members of the error with --json. */
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
-  constructor(kind: FailureKind, code: string, message: string, hint: string, options?: ErrorOptions) {
+  constructor(kind: FailureKind, code: string, message: string, hint: string, options?: FailureOptions) {
     super(sentence(message), options)
     this.exitCode = exitCodes[kind]
     this.code = code
     this.hint = hint
+    this.details = options?.details
   }
 }
 

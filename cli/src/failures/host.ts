@@ -8,7 +8,7 @@ export const alreadyRunning = define.unexpected(
 
 export const notRunning = define.notFound(
   'not-running',
-  'No host runs this application.',
+  'The application is not running.',
   'Start it: app start',
 )
 

@@ -13,7 +13,7 @@ export const lockLost = define.usage(
 
 export const lockChanged = define.refused(
   'lock-changed',
-  'Nothing was changed: modules.lock.json differs from generation {generation}, the current one. It was changed without a command, for example by git pull: {changes}.',
+  'Nothing was changed: modules.lock.json differs from generation {generation}, the current one. Something other than an app command changed it, for example git pull: {changes}.',
   'Run "app module-install" first to apply it, or go back: app module-rollback',
 )
 

@@ -62,7 +62,7 @@ export const notShipped = define.notFound(
 
 export const unknownModule = define.notFound(
   'unknown-module',
-  'Unknown module "{name}": it is not installed, not an alias in app.config.json and not in the index.',
+  'Unknown module "{name}": it is not installed, not an alias in app.config.json, and does not come with Mortise.',
   {
     known: 'Known modules: {known}. For a package on the npm registry, write npm:{name}.',
     misspelt: 'Did you mean {near}?',
@@ -109,6 +109,12 @@ export const dependenciesUnreachable = define.notFound(
   'unreachable',
   'The dependencies of {target} cannot be downloaded: {reason}',
   'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
+)
+
+export const nothingChecked = define.notFound(
+  'unreachable',
+  'No module could be checked for a newer version: no source can be reached.',
+  'Check the network and the registry in .npmrc, and whether the files and folders exist, then try again.',
 )
 
 export const refusedDependency = define.refused(

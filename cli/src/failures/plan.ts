@@ -6,12 +6,6 @@ export const breaking = define.refused(
   'Nothing was changed. Adapt the callers and modules that depend on it, then install it without --fail-on-breaking.',
 )
 
-export const moduleNotInstalled = define.notFound(
-  'not-installed',
-  'The module {name} is not installed.',
-  'To see what it contains: app module-info {source}. To install it: app module-install {name}',
-)
-
 export const notInstalled = define.notFound('not-installed', '{name} is not installed.', {
   installed: 'These are installed: {installed}.',
   path: 'Name an installed module. To install another version from there: app module-install {name}',

@@ -9,20 +9,18 @@ import {
   readConfig,
   readLockFile,
 } from '@mortise/host'
-import { moduleNotInstalled } from '../failures/index.ts'
 import { installedId } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
 import { changeApplication } from './pipeline.ts'
 import { planOf } from './plan/module-plan.ts'
-import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 import { fromStore } from './verify/verify.ts'
 
 /**
  * Describes an installed module by id or package name, or fetches and describes the package of a
- * spec. A bare name that is not installed gives no description.
+ * spec.
  */
 export async function describeModule(directory: string, text: string, terminal: Terminal) {
   const lock = await readLockFile(directory)
@@ -34,9 +32,6 @@ export async function describeModule(directory: string, text: string, terminal: 
   if ('installed' in resolved) {
     const installed = lock.modules[resolved.installed] as LockedModule
     return await describeInstalled(directory, resolved.installed, installed)
-  }
-  if (isBare(text)) {
-    throw moduleNotInstalled({ name: text, source: indexedPackage(text) ?? aliases[text] ?? text })
   }
   return await changeApplication(directory, `module-info ${text}`, terminal, () =>
     describeSource(resolved, directory, terminal),
@@ -65,8 +60,6 @@ async function describeSource(source: Source, directory: string, terminal: Termi
   const { manifest, version } = candidate.package
   return { ...(await planOf(candidate)), installed: false, spec: source.record(version), manifest }
 }
-
-const isBare = (text: string) => /^[a-z0-9-]+$/.test(text)
 
 async function describeInstalled(directory: string, id: string, locked: LockedModule) {
   const stored = await fromStore(id, locked, directory)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyLockFile, inTemporaryFolder, type ModulePackage, readPackage } from '@mortise/host'
-import { Failure } from '../failures/index.ts'
+import { capitalised, Failure } from '../failures/index.ts'
 import { type Candidate, stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
 import { checkConflicts } from './plan/checks/conflicts.ts'
@@ -55,7 +55,12 @@ export async function inspectPackage(folder: string, beside: readonly string[]) 
 }
 
 function findingOf({ code, message, hint }: Failure, folder: string): PackageFinding {
-  const why = message.replaceAll(`${folder}/`, '').replaceAll(folder, 'The folder')
+  const why = capitalised(
+    message
+      .replaceAll(`The package ${folder} `, 'The package ')
+      .replaceAll(`${folder}/`, '')
+      .replaceAll(folder, 'the folder'),
+  )
   const mend =
     code === 'contract-missing' ? 'Name the folder of a module that provides it: --with <folder>.' : hint
   return { rule: code, where: 'package.json', why, mend }

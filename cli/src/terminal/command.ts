@@ -2,6 +2,8 @@ import type { Terminal } from './terminal.ts'
 
 export interface ListedCommand {
   readonly name: string
+  /** Its short name: `install` for `module-install`. */
+  readonly alias?: string | undefined
   readonly summary: string
   /** Positional arguments in commander's syntax: `<spec...>`. */
   readonly arguments?: string

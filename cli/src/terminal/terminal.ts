@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
@@ -7,17 +8,22 @@ export interface TerminalStreams {
   readonly stdin: Stream<Readable>
   readonly stdout: Stream<Writable>
   readonly stderr: Stream<Writable>
+  /** How long a question waits for its answer, in milliseconds: a minute if it is not given. */
+  readonly patience?: number
 }
 
 /** With `json`, stdout gets only the one document; notes for people go to stderr. */
 export class Terminal {
   readonly json: boolean
+  /** Whether plans are printed with all details. */
+  readonly verbose: boolean
   readonly streams: TerminalStreams
   #answered = false
 
-  constructor(streams: TerminalStreams, json: boolean) {
+  constructor(streams: TerminalStreams, json: boolean, verbose = false) {
     this.streams = streams
     this.json = json
+    this.verbose = verbose
   }
 
   /** The result: `text` for people, `document` for programs. Only people see a second result. */
@@ -38,8 +44,12 @@ export class Terminal {
     return this.streams.stdin.isTTY === true && this.streams.stderr.isTTY === true
   }
 
-  /** Asks a yes-or-no question; anything but yes is no. */
-  async confirm(question: string): Promise<boolean> {
+  /**
+   * Asks a yes-or-no question; anything but yes is no.
+   * @returns undefined if nobody answers in time: a command must not keep the lock of the application
+   */
+  async confirm(question: string): Promise<boolean | undefined> {
+    const end = new AbortController()
     const reader = createInterface({
       input: this.streams.stdin,
       output: this.streams.stderr,
@@ -49,9 +59,11 @@ export class Terminal {
       const answer = await Promise.race([
         reader.question(`${question} [y/N] `),
         new Promise<string>((resolve) => reader.once('close', () => resolve(''))),
+        sleep(this.streams.patience ?? MINUTE, undefined, { signal: end.signal }),
       ])
-      return /^y(es)?$/i.test(answer.trim())
+      return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim())
     } finally {
+      end.abort()
       reader.close()
     }
   }
@@ -80,6 +92,8 @@ export class Terminal {
     }
   }
 }
+
+const MINUTE = 60_000
 
 const interruptions = ['SIGINT', 'SIGTERM'] as const
 

@@ -79,10 +79,10 @@ t.test('a change whose command was killed during the revert is reverted', async 
   const next = { ...former, generation: 1 }
   const back = { ...former, generation: 2 }
   await writeJournal(directory, interruptedChange('module-install b', former, next))
-  await recordGeneration(directory, 'module-install b (taken back)', back, { takesBack: 1 })
+  await recordGeneration(directory, 'module-install b (reverted)', back, { takesBack: 1 })
   await writeLockFile(directory, back)
   await run('module-remove', 'nothing')
-  t.strictSame(named(await recorded(run)), ['module-install the application taken back'])
+  t.strictSame(named(await recorded(run)), ['module-install the application reverted'])
 })
 
 t.test('without an open database, records wait and are listed; a start stores them', async (t) => {

@@ -164,7 +164,7 @@ t.test('if the host cannot apply an external lock file, it stays, and so does th
   t.equal(await lockText(application), text)
   t.match(await get(running, '/note'), { body: { version: '1.0.0' } })
   t.match((await run('module-history')).json, { generation: 1 })
-  t.match((await run('audit', '--limit', '1')).json.records, [{ outcome: 'taken back' }])
+  t.match((await run('audit', '--limit', '1')).json.records, [{ outcome: 'reverted' }])
   t.match(await run('module-rollback'), { exitCode: 0, json: { to: 1, live: true } })
 })
 

@@ -14,8 +14,8 @@ import { MOST_ROWS } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 import { hostSteps } from './map-emissions.ts'
 
-/** `taken back`: the host could not serve the change and reverted it. */
-const Outcome = Type.Unsafe<'done' | 'taken back'>({ type: 'string', enum: ['done', 'taken back'] })
+/** `reverted`: the host could not serve the change and reverted it. */
+const Outcome = Type.Unsafe<'done' | 'reverted'>({ type: 'string', enum: ['done', 'reverted'] })
 export type Outcome = Static<typeof Outcome>
 
 export interface AuditRecord {

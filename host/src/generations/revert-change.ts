@@ -121,7 +121,7 @@ async function carryOut(directory: string, decided: Revert): Promise<void> {
     if (!outside) await writeLockFile(directory, back)
     const { generation } = back
     const more = { generation, takesBack, reason }
-    if (isRecorded) await recordGeneration(directory, `${command} (taken back)`, back, more)
+    if (isRecorded) await recordGeneration(directory, `${command} (reverted)`, back, more)
     await writePendingRecord(directory, record)
   }
   await rm(decidedFile(directory), { force: true })
@@ -155,7 +155,7 @@ function recordOf(
     actor: 'host',
     action,
     object: config ? (command.split(' ').at(-1) ?? '') : Object.keys(fresh).join(', '),
-    outcome: 'taken back',
+    outcome: 'reverted',
     details: { machine: hostname(), command, ...about },
   }
 }

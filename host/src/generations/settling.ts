@@ -21,7 +21,7 @@ export interface SettlingOptions {
 }
 
 /** `superseded`: a newer change, or the end of the process, ended the watch. */
-export type Verdict = 'settled' | 'superseded' | 'taken back'
+export type Verdict = 'settled' | 'superseded' | 'reverted'
 
 /** The watch of one change: reverts it if a module that it brought or changed fails. */
 export class Settling {
@@ -111,7 +111,7 @@ export class Settling {
       })
       if (back !== undefined)
         log.error({ generation, reason }, `generation ${generation} is reverted: ${reason}`)
-      this.end(back === undefined ? 'superseded' : 'taken back')
+      this.end(back === undefined ? 'superseded' : 'reverted')
       return back !== undefined
     } catch (error) {
       log.error(error, `generation ${generation} cannot be reverted: ${reason}`)

@@ -198,7 +198,7 @@ async function endPast(directory: string, journal: Journal, lock: LockFile): Pro
   const { known: past } = await readGenerations(directory)
   const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
   const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
-  await closeJournal(directory, journal, isRecorded && !isTakenBack ? 'done' : 'taken back')
+  await closeJournal(directory, journal, isRecorded && !isTakenBack ? 'done' : 'reverted')
   return { generation: lock.generation, live: false, migrations: [] }
 }
 

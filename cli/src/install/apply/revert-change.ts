@@ -22,7 +22,7 @@ export async function revertChange(
       ? await restoreModules(directory, journal, reason)
       : 'It still serves the previous modules.'
   const schema = await undoOrReport(directory, journal.former, migrated)
-  await closeJournal(directory, journal, 'taken back')
+  await closeJournal(directory, journal, 'reverted')
   return activationFailed({ reason, where, schema })
 }
 
@@ -42,7 +42,7 @@ export const revertedLockFile = ({ former, next }: Journal): LockFile => ({
   generation: next.generation + 1,
 })
 /** The entry for it in the history. */
-export const revertEntry = (command: string) => `${command} (taken back)`
+export const revertEntry = (command: string) => `${command} (reverted)`
 
 async function undoOrReport(
   directory: string,

@@ -5,6 +5,7 @@ import { confirm } from '../../terminal/confirm.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Input } from '../input.ts'
 import { namesOfBreaking } from '../plan/breaking/breaking-change.ts'
+import { isNewSource } from '../plan/is-new-source.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
 
@@ -39,11 +40,7 @@ async function confirmSources(
   { terminal, yes = false }: Input,
 ): Promise<void> {
   if (yes || !terminal.interactive) return
-  const strangers = fresh.filter(
-    ({ source, package: { name, version } }) =>
-      !source.indexed &&
-      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
-  )
+  const strangers = fresh.filter((one) => isNewSource(one, known))
   if (strangers.length === 0) return
   const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
@@ -60,9 +57,6 @@ export async function confirmBuilders(
   const names = changed.map(({ id, version }) => `${id} ${version}`).join(' and ')
   await confirm(terminal, yes, `${names} comes from another repository or workflow. Trust it?`)
 }
-
-/** A registry package has one source for all versions. A file or folder is a source of its own. */
-const isSameOrigin = (a: string, b: string) => a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
 
 /** Asks before breaking changes, also those that only the probe finds. */
 export async function confirmBreaking(

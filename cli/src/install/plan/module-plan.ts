@@ -48,13 +48,16 @@ export async function previousVersionOf(id: string, lock: LockFile, directory: s
 export async function planOf(
   candidate: Omit<Candidate, 'source'> & Partial<Pick<Candidate, 'source'>>,
   previous?: PreviousVersion,
+  isNewSource = false,
 ) {
   const { package: found, json, from: origin, files, bytes, integrity, tree } = candidate
   const { name, version, manifest, settingsSchema, directory } = found
   const migrations = await migrationFiles(found)
   const schema = await tablesOf(found, candidate.source?.isOwn)
   const known = previous?.package
-  const schemaChanges = known ? await changesSince(known, migrations, schema) : []
+  const applied = known ? await migrationFiles(known) : []
+  const formerRoutes = known?.manifest.routes ?? []
+  const schemaChanges = known ? await changesSince(known, applied, migrations, schema) : []
   const now = await listDependencies(directory, candidate.dependencies)
   const before = previous && (known ? await listDependencies(known.directory) : undefined)
   const breaking = known
@@ -70,6 +73,8 @@ export async function planOf(
     replacesContent:
       previous?.version === version && previous.integrity !== integrity ? previous.integrity : null,
     routes: manifest.routes,
+    newRoutes: manifest.routes.filter((route) => !formerRoutes.includes(route)),
+    lostRoutes: formerRoutes.filter((route) => !manifest.routes.includes(route)),
     /** The access to each route (`GET /cart`); null until its code has run. */
     access: null as Readonly<Record<string, string>> | null,
     /** The prefix of its tables. */
@@ -79,7 +84,12 @@ export async function planOf(
     schemaChanges,
     migrations: migrations
       .filter((file) => file.endsWith('.sql') && !file.includes('.down.'))
-      .map((file) => ({ file, reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')) })),
+      .map((file) => ({
+        file,
+        reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')),
+        /** Whether the previous version does not have it. */
+        isNew: !applied.includes(file),
+      })),
     settings: Object.keys(settingsSchema?.properties ?? {}),
     events: manifest.events ?? [],
     listensTo: manifest.listensTo ?? [],
@@ -92,6 +102,8 @@ export async function planOf(
     deprecated: candidate.deprecated ?? null,
     ...dependencyChanges(now, previous ? before : []),
     origin,
+    /** Whether neither Mortise nor anything installed before has this source. */
+    isNewSource,
     files,
     bytes,
     /** Without its dependencies. */
@@ -110,10 +122,10 @@ export async function planOf(
 /** An older version changes nothing: the schema stays ahead of it. */
 async function changesSince(
   previous: ModulePackage,
+  applied: readonly string[],
   migrations: readonly string[],
   schema: readonly Table[],
 ): Promise<TableChange[]> {
-  const applied = await migrationFiles(previous)
   if (migrations.every((file) => applied.includes(file))) return []
   const tables = await tablesOf(previous).catch(() => undefined)
   return tables ? tableChanges(tables, schema) : []

@@ -6,9 +6,11 @@ import { refuseBreaking } from './breaking/breaking-change.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { type HostPlan, hostPlanOf, modulesToDisable } from './host-plan.ts'
+import { isNewSource } from './is-new-source.ts'
 import { type Plan, planOf, previousVersionOf } from './module-plan.ts'
 import { planRollback, type Rollback } from './plan-rollback.ts'
 import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
+import { restoredText, summarizePlan } from './summarize-plan.ts'
 import { builderNotes, trustNotes } from './trust-notes.ts'
 
 /** The effect of the change, from files alone. It is printed, and no check rejects it. */
@@ -53,14 +55,14 @@ export async function plan(verified: Verified): Promise<Planned> {
     if (host) terminal.note(restoredHostText(locked.version, host))
     if (!module || arriving.some(({ candidate }) => candidate === module)) continue
     const restoredPlan = await planOf(module)
-    terminal.note(planText(restoredPlan))
+    terminal.note(terminal.verbose ? planText(restoredPlan) : restoredText(restoredPlan))
     restoredPlans.push(restoredPlan)
   }
   if (dryRun && failures.length > 0) throw failures[0]
   if (arriving.length === 0 && !arrivingHost && !verified.fromOutside) return { ...nothing, restoredPlans }
 
   const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, previous, directory, beside))
-  if (hostPlan) terminal.note(hostPlanText(hostPlan))
+  if (hostPlan) terminal.note(hostPlanText(hostPlan, terminal.verbose))
   for (const line of builderNotes(hostPlan)) terminal.note(line)
   const leaving = hostPlan
     ? await modulesToDisable(hostPlan, previous, directory, input.disableIncompatible)
@@ -77,9 +79,18 @@ export async function plan(verified: Verified): Promise<Planned> {
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
-  const plans = await Promise.all(arriving.map((one, index) => planOf(one, previousVersions[index])))
+  const installed = Object.values(previous.modules)
+  const plans = await Promise.all(
+    arriving.map((one, index) =>
+      planOf(
+        one,
+        previousVersions[index],
+        one.candidate !== undefined && isNewSource(one.candidate, installed),
+      ),
+    ),
+  )
   for (const one of plans) {
-    terminal.note(planText(one))
+    terminal.note(terminal.verbose ? planText(one) : summarizePlan(one))
     for (const line of trustNotes(one)) terminal.note(line)
   }
   reportUnknownEvents(plans, beside, terminal)

@@ -6,16 +6,18 @@ import { changeText, described } from './breaking/table-changes.ts'
 import { dependencyLines, licenseText, notesOf } from './dependency-changes.ts'
 import { LARGE, sizeOf } from './format-bytes.ts'
 import type { HostPlan } from './host-plan.ts'
+import { listed } from './listed.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
+import { titleOf } from './summarize-plan.ts'
 
+/** All of a plan. */
 export function planText(plan: Plan): string {
   const contracts = (contracts: Readonly<Record<string, string>>) =>
     Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
   const { access, signed } = plan
-  const instead = `instead of ${plan.replaces}${plan.isOlder ? ', which is newer: its tables stay' : ''}`
-  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (${instead})`}`
-  return listed(title, [
+  return listed(titleOf(plan), [
+    ['breaking', plan.breaking.map(({ message }) => message)],
     [
       'content',
       plan.replacesContent === null
@@ -28,7 +30,10 @@ export function planText(plan: Plan): string {
     ['changes', plan.schemaChanges.map(changeText)],
     [
       'migrations',
-      plan.migrations.map(({ file, reversible }) => (reversible ? file : `${file} (cannot be undone)`)),
+      plan.migrations.map(
+        ({ file, reversible, isNew }) =>
+          `${isNew && plan.replaces !== null ? '+ ' : ''}${file}${reversible ? '' : ' (cannot be undone)'}`,
+      ),
     ],
     ['settings', plan.settings],
     ['events', plan.events],
@@ -49,7 +54,6 @@ export function planText(plan: Plan): string {
       'signed',
       signed ? [`by ${signed.keyid}, provenance ${signed.provenance ? 'verified' : 'none'}`] : ['no'],
     ],
-    ['breaking', plan.breaking.map(({ message }) => message)],
   ])
 }
 
@@ -59,35 +63,34 @@ function sizeLines({ files, bytes, ownBytes, isLarge, dependencies }: Plan): str
   return [`${files} files, ${sizeOf(bytes)}${own}`, ...(isLarge ? [large] : [])]
 }
 
-export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
+/** What loading a module adds to its plan. */
+export function probedText(
+  { id, version, access }: Plan,
+  breaking: readonly BreakingChange[],
+  isVerbose: boolean,
+): string {
   return listed(`${id} ${version} after loading`, [
-    ['access', accessRows(access ?? {})],
     ['breaking', breaking.map(({ message }) => message)],
+    ['access', isVerbose ? accessRows(access ?? {}) : []],
   ])
 }
 
 const accessRows = (access: Readonly<Record<string, string>>) =>
   Object.entries(access).map(([route, who]) => `${route} (${who})`)
 
-function listed(
-  title: string,
-  rows: readonly (readonly [label: string, values: readonly string[]])[],
+export function hostPlanText(
+  { from, to, isOlder, inRange, outside, ...plan }: HostPlan,
+  isVerbose: boolean,
 ): string {
-  const lines = rows.flatMap(([label, values]) =>
-    values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
-  )
-  return [title, ...lines].join('\n')
-}
-
-export function hostPlanText({ from, to, isOlder, inRange, outside, ...plan }: HostPlan): string {
   const changed = plan.dependencies.filter(({ change }) => change !== null).length
   return listed(`host ${from} → ${to}${isOlder ? ', which is older' : ''}`, [
-    ['runs', inRange.length > 0 ? [inRange.join(', ')] : []],
     ...outside.map(({ id, version, needs }) => ['not', [`${id} ${version}: needs ${needs}`]] as const),
+    ['runs', inRange.length > 0 ? [inRange.join(', ')] : []],
     ['depends on', dependencyLines(plan, plan.removedDependencies.length + changed > 0, true)],
     ['origin', [plan.origin]],
-    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
-    ['integrity', [plan.integrity]],
+    ['to go back', ['app module-rollback, then restart the host']],
+    ['size', isVerbose ? [`${plan.files} files, ${sizeOf(plan.bytes)}`] : []],
+    ['integrity', isVerbose ? [plan.integrity] : []],
   ])
 }
 

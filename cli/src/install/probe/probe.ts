@@ -49,6 +49,6 @@ function completePlan(
   const found = before && previous ? apiChanges(before.manifest, previous, next) : []
   const access = next.access[plan.id] ?? {}
   const complete = { ...plan, access, breaking: [...plan.breaking, ...found] }
-  terminal.note(probedText(complete, found))
+  if (terminal.verbose || found.length > 0) terminal.note(probedText(complete, found, terminal.verbose))
   return complete
 }

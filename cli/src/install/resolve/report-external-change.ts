@@ -13,7 +13,7 @@ export async function reportExternalChange<Result>(
   if (fromOutside === undefined) return await work()
   const { present } = fromOutside
   terminal.note(
-    `modules.lock.json was changed without a command. Compared with ${present === undefined ? 'an empty application' : `generation ${present.generation}`}: ${externalChanges(target, present)}`,
+    `Something other than an app command changed modules.lock.json, for example git pull. Compared with ${present === undefined ? 'an empty application' : `generation ${present.generation}`}: ${externalChanges(target, present)}`,
   )
   try {
     return await work()

@@ -72,7 +72,7 @@ t.test('if the host cannot apply a change, the previous modules stay: exit 5', a
   t.equal(running.state().generation, lock.generation)
   t.equal((await get(running, '/hello')).status, 200)
   t.match((await run('audit')).json.records, [
-    { seq: 2, action: 'module-install', object: 'b', outcome: 'taken back' },
+    { seq: 2, action: 'module-install', object: 'b', outcome: 'reverted' },
     { seq: 1, object: 'hello', outcome: 'done' },
   ])
 })
@@ -168,7 +168,7 @@ t.test(
     t.match(
       await run('module-rollback'),
       { exitCode: 0, json: { to: 0, live: true } },
-      'what was taken back is no way back',
+      'what was reverted is no way back',
     )
   },
 )

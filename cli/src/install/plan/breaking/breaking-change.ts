@@ -36,5 +36,6 @@ export const namesOfBreaking = (plans: readonly Breaking[]) =>
 /** @throws {Failure} `breaking` */
 export function refuseBreaking(plans: readonly Breaking[]): void {
   const names = namesOfBreaking(plans)
-  if (names !== '') throw breaking({ names })
+  if (names === '') return
+  throw breaking({ names, details: { breaking: plans.flatMap((plan) => plan.breaking) } })
 }

@@ -60,7 +60,7 @@ export class Steps {
     ])()
   }
 
-  /** The installation of a version with a fault, each kind in its turn; it must be refused or taken back. */
+  /** The installation of a version with a fault, each kind in its turn; it must be refused or reverted. */
   async faulty({ modules }: LockFile): Promise<Step> {
     // The host does not look at the code of what is switched off.
     const choices = this.#modules.filter((id) => modules[id]?.enabled !== false)
