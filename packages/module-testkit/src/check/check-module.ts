@@ -15,6 +15,7 @@ import { testConfig } from '../test-config.ts'
 import type { Note } from './inspect.ts'
 import { ownPostgres } from './own-postgres.ts'
 import { fileRules } from './rules/index.ts'
+import { withCanaries } from './world/canaries.ts'
 import { apply, type Finding } from './world/finding.ts'
 import { validValues } from './world/generate.ts'
 
@@ -122,11 +123,12 @@ function refusal({ message }: ModuleError, directory: string): Finding {
 /** A value for each setting that has no default and is required. */
 function settingsFor({ settingsSchema }: ModulePackage): Record<string, unknown> {
   const { properties = {}, required = [] } = (settingsSchema ?? {}) as TSchema
-  return Object.fromEntries(
+  const needed = Object.fromEntries(
     (required as string[])
       .filter((name) => properties[name] && !('default' in properties[name]))
       .map((name) => [name, validValues(properties[name], 1)[0]]),
   )
+  return withCanaries(needed, settingsSchema)
 }
 
 /** The named modules, and the development dependencies that are modules. */

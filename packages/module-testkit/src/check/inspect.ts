@@ -4,8 +4,8 @@ import { fuzz } from './rules/fuzz.ts'
 import { untriedTypes } from './rules/handlers.ts'
 import {
   endingRules,
-  growthRules,
   moduleRules,
+  onceRules,
   processRules,
   responseRules,
   servingRules,
@@ -52,7 +52,7 @@ export const inspect: Inspect = async (probed) => {
     for (const person of [ann, bob, admin, guest]) await world.fill(person)
     await fuzz(world)
     await report(servingRules, world)
-    if (database === undefined) await report(growthRules, world)
+    if (database === undefined) await report(onceRules, world)
     await report(responseRules, world)
     for (const type of database === undefined ? untriedTypes(world) : []) {
       note({

@@ -99,9 +99,38 @@ const sharedPackages: Rule<Files> = {
       .map((name) => ({ where: 'package.json', why: `"dependencies" names ${name}` })),
 }
 
+/** What gives another value each time. */
+const VARYING =
+  /\b(current_timestamp|current_date|current_time|localtimestamp|(now|random|randomblob|gen_random_uuid|uuidv?[47]|clock_timestamp|statement_timestamp|transaction_timestamp|nextval)\s*\(|(date|time|datetime|julianday|unixepoch|strftime)\s*\([^)]*'now'|unixepoch\s*\(\s*\))/i
+
+const varyingMigrations: Rule<Files> = {
+  code: 'migration-varies',
+  finds: 'a migration that writes the time or chance into rows: each host, copy and repetition gets others',
+  mend: 'Write a constant, or leave the column empty and let the code fill it.',
+  async find({ package: found }) {
+    const varying = new Map<string, Found>()
+    for (const set of moduleMigrations([found])) {
+      for (const engine of ['sqlite', 'postgres'] as const) {
+        for (const { path, up } of await readMigrations(set, engine).catch(() => [])) {
+          const where = relative(found.directory, path)
+          const plain = up.replace(/--.*$|\/\*[\s\S]*?\*\//gm, '')
+          const statement = plain
+            .split(';')
+            .map((one) => one.trim())
+            .filter((one) => /^(insert|update|with|delete|replace|alter)\b/i.test(one))
+            .find((one) => VARYING.test(one))
+          if (statement) varying.set(where, { where, why: `it runs ${statement.replace(/\s+/g, ' ').slice(0, 120)}` })
+        }
+      }
+    }
+    return [...varying.values()]
+  },
+}
+
 export const fileRules = [
   migrationFiles,
   irreversibleMigration,
+  varyingMigrations,
   settingDefaults,
   installScripts,
   sharedPackages,

@@ -1,3 +1,4 @@
+import type { Transaction } from '@mortise/module-sdk'
 import { type Exchange, isSuccess } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { Route } from '../world/watch-module.ts'
@@ -18,6 +19,8 @@ interface Grown {
   readonly many: Exchange
 }
 
+/** The public routes that add rows without end, with the tables. */
+const endless = new WeakMap<World, Map<Route, string>>()
 const measured = new WeakMap<World, Promise<Grown[]>>()
 
 function growth(world: World): Promise<Grown[]> {
@@ -39,7 +42,17 @@ async function grow(world: World): Promise<Grown[]> {
   }
   const before = await read()
   await emitSamples(world, MANY)
-  for (const route of world.creating) await addMany(world, route)
+  const growing = new Map<Route, string>()
+  endless.set(world, growing)
+  for (const route of world.creating) {
+    const sizes = route.access === 'public' ? await world.tables.sizes() : undefined
+    await addMany(world, route)
+    if (sizes === undefined) continue
+    await world.settled()
+    for (const [table, size] of await world.tables.sizes()) {
+      if (size - (sizes.get(table) ?? 0) >= MANY * 0.9) growing.set(route, table)
+    }
+  }
   const after = await read()
   return before.flatMap((few, index) => {
     const many = after[index]
@@ -103,5 +116,37 @@ const growingResponses: Rule<World> = {
   }),
 }
 
-/** On one engine: what they find does not depend on it, and they send hundreds of requests. */
-export const growthRules = [growingStatements, growingResponses]
+const publicGrowth: Rule<World> = {
+  code: 'unbounded-growth',
+  finds: 'a public route that adds a row for each request, which nothing deletes: anybody fills the disk',
+  mend: 'Let a caller add (access "caller") up to a limit, limit each address by addressKey(request.ip), or delete old rows in everyMinute.',
+  async find(world) {
+    await growth(world)
+    const swept = await sweptTables(world)
+    return [...(endless.get(world) ?? [])].flatMap(([route, table]): Found[] =>
+      swept.has(table)
+        ? []
+        : [{ where: route.where, why: `${MANY} requests of nobody in particular add ${MANY} rows to "${table}"` }],
+    )
+  },
+}
+
+/** The tables that its regular work looks at. */
+async function sweptTables({ module, storage, tables }: World): Promise<Set<string>> {
+  const texts: string[] = []
+  for (const { work } of module.minutes.values()) {
+    await storage
+      .transaction(function* (): Transaction<void> {
+        const steps = work()
+        for (let next = steps.next(); !next.done; ) {
+          if ('query' in next.value) texts.push(next.value.query.strings.join(' '))
+          next = steps.next(yield next.value)
+        }
+      })
+      .catch(() => {})
+  }
+  const names = await tables.names()
+  return new Set(names.filter((name) => texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))))
+}
+
+export const growthRules = [growingStatements, growingResponses, publicGrowth]

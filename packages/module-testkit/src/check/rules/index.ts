@@ -1,16 +1,30 @@
 import type { Rule } from '../world/finding.ts'
+import type { WatchedModule } from '../world/watch-module.ts'
 import type { World } from '../world/world.ts'
+import { foreignCounts } from './aggregates.ts'
+import { massAssignment } from './assignment.ts'
+import { endlessWork, jobsWithoutId } from './background.ts'
+import { claims } from './claims.ts'
+import { effects } from './effects.ts'
 import { fileRules } from './files.ts'
 import { growthRules } from './growth.ts'
 import { eventHandlers } from './handlers.ts'
+import { inputRules } from './inputs.ts'
 import { foreignIds, foreignRows } from './isolation.ts'
-import { processRules } from './process.ts'
+import { lostUpdates } from './lost-updates.ts'
+import { slowPatterns } from './patterns.ts'
+import { planRules } from './plans.ts'
+import { processRules as seenRules } from './process.ts'
 import { deletions, keys, readsThatWrite } from './repeats.ts'
-import { responseRules } from './responses.ts'
-import { moduleRules } from './routes.ts'
-import { foreignKeys, migrations } from './tables.ts'
+import { responseRules as answerRules } from './responses.ts'
+import { moduleRules as routeRules } from './routes.ts'
+import { openSecrets, toldSecrets } from './settings.ts'
+import { foreignKeys, lossyMigrations, migrations } from './tables.ts'
+import { versions } from './versions.ts'
 
-export { fileRules, growthRules, moduleRules, processRules, responseRules }
+export { fileRules }
+
+export const moduleRules: readonly Rule<WatchedModule>[] = [...routeRules, openSecrets, slowPatterns]
 
 /** They send requests. The ones that change most come last. */
 export const servingRules: readonly Rule<World>[] = [
@@ -23,14 +37,31 @@ export const servingRules: readonly Rule<World>[] = [
   eventHandlers,
 ]
 
-export const endingRules: readonly Rule<World>[] = [migrations]
+/** On one engine, since what they find does not depend on it; they send hundreds of requests. */
+export const onceRules: readonly Rule<World>[] = [
+  massAssignment,
+  ...inputRules,
+  foreignCounts,
+  versions,
+  ...growthRules,
+  ...planRules,
+  endlessWork,
+  claims,
+  jobsWithoutId,
+]
+
+export const responseRules: readonly Rule<World>[] = [...answerRules, lostUpdates, toldSecrets]
+
+export const endingRules: readonly Rule<World>[] = [migrations, lossyMigrations]
+
+export const processRules: readonly Rule<WatchedModule>[] = [...seenRules, effects]
 
 /** All rules, in the order in which they are tried. */
 export const rules: readonly Pick<Rule<never>, 'code' | 'finds' | 'mend'>[] = [
   ...fileRules,
   ...moduleRules,
   ...servingRules,
-  ...growthRules,
+  ...onceRules,
   ...responseRules,
   ...endingRules,
   ...processRules,

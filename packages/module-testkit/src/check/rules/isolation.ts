@@ -3,6 +3,8 @@ import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route } from '../world/watch-module.ts'
 import type { World } from '../world/world.ts'
+import { differenceOf, takesLonger } from './indistinct.ts'
+import { idsOfAnn, reachByBody } from './references.ts'
 
 /** An id that nobody has. */
 const NOBODYS = 'nobodys_01kahr3v8ze5x9g2w0m4c7t6ys'
@@ -32,7 +34,7 @@ export const foreignIds: Rule<World> = {
         }
       }
     }
-    return found
+    return [...found, ...(await reachByBody(world))]
   },
 }
 
@@ -65,7 +67,15 @@ async function reach(
   if (problemOf(theirs) !== problemOf(nobodys)) {
     return `${who} gets ${problemOf(theirs)} for an id of somebody else, and ${problemOf(nobodys)} for an unknown one: it tells who has what`
   }
-  return undefined
+  if (isSuccess(theirs) || names === 0) return undefined
+  const difference = differenceOf(theirs, nobodys)
+  if (difference !== undefined) return `${who} sees by ${difference} whether an id of somebody else exists`
+  const slower = await takesLonger(
+    () => world.send(stranger, route, { ...body, path }),
+    () => world.send(stranger, route, { ...body, path: unknown }),
+    theirs.took - nobodys.took,
+  )
+  return slower && `${who} waits ${slower} for an id of somebody else, and not for an unknown one`
 }
 
 const lastParameter = ({ path }: Route) => path.split('/').findLastIndex((segment) => segment.startsWith(':'))
@@ -97,8 +107,7 @@ export const foreignRows: Rule<World> = {
   async find(world) {
     await askForOthers(world)
     const { ann, bob, guest } = world.people
-    const own = new Set([...bob.ids.all, ...guest.ids.all])
-    const annsOnly = ann.ids.all.filter((id) => !own.has(id) && id.length >= 8)
+    const annsOnly = idsOfAnn(world)
     const found: Found[] = []
     for (const exchange of world.exchanges) {
       const { route, caller, text, url, body } = exchange
@@ -107,7 +116,8 @@ export const foreignRows: Rule<World> = {
       // An id of somebody else in the path is for the rule above.
       const asked = decodeURIComponent(url) + JSON.stringify(body ?? '')
       if (ann.ids.all.some((id) => asked.includes(id)) && !url.includes('?')) continue
-      const leaked = [ann.mark, ...annsOnly].find((mark) => text.includes(mark) && !asked.includes(mark))
+      const secrets = [ann.mark, ...annsOnly.filter((id) => !caller.given.has(id))]
+      const leaked = secrets.find((mark) => text.includes(mark) && !asked.includes(mark))
       if (leaked === undefined) continue
       const what = leaked === ann.mark ? 'a text' : `the id ${leaked}`
       found.push({ where: route.where, why: `${route.method} ${url} sends ${what} of somebody else` })

@@ -118,6 +118,76 @@ const misplacedAnswers: ResponseRule = {
     })),
 }
 
+const cacheable: ResponseRule = {
+  code: 'cacheable-answer',
+  finds: "a caller's own data that caches may keep and give to others",
+  mend: 'Leave cache-control as the host sets it (no-store), or write "private, no-cache".',
+  find: forExchanges((exchange) => {
+    const { route, headers } = exchange
+    if (route.access === 'public' || !isSuccess(exchange)) return undefined
+    const control = String(headers['cache-control'] ?? '')
+    if (/\b(no-store|private|no-cache)\b/i.test(control) && !/\bpublic\b/i.test(control)) return undefined
+    return `${requestOf(exchange)} responds with cache-control: ${control || '(none)'}`
+  }),
+}
+
+/** What is nobody else's business. */
+const PRIVATE = /^(owner|owner_?id|password|password_?hash|secret|api_?key|email|phone|ip|ip_?address)$/i
+
+const publicFields: ResponseRule = {
+  code: 'public-field',
+  finds: 'a public route whose schema has a private field: one that names a caller, or that no response needs',
+  mend: 'Give the public route a schema of its own, with the fields that everybody may see.',
+  find(world) {
+    const callers = new Set(Object.values(world.people).map(({ id }) => id))
+    return world.routes.flatMap((route): Found[] => {
+      if (route.access !== 'public' || route.method !== 'GET') return []
+      const sent = world.exchanges.filter((one) => one.route === route && isSuccess(one)).map(({ json }) => json)
+      const declared = [...namesIn(Object.values(route.schema.response ?? {}))].filter((name) => PRIVATE.test(name))
+      const name = declared.find((one) => {
+        const values = sent.flatMap((json) => [...valuesOf(json, one)])
+        const hasRows = sent.some((json) => longestIn(json) > 0)
+        return values.some((value) => callers.has(value as string)) || (hasRows && values.length === 0)
+      })
+      return name === undefined ? [] : [{ where: route.where, why: `its schema sends "${name}" to everybody` }]
+    })
+  },
+}
+
+function* namesIn(schema: unknown): Generator<string> {
+  if (typeof schema !== 'object' || schema === null) return
+  const { properties } = schema as TSchema
+  if (properties) yield* Object.keys(properties)
+  for (const inner of Object.values(schema)) yield* namesIn(inner)
+}
+
+/** The values of each property with this name. */
+function* valuesOf(value: unknown, name: string): Generator<unknown> {
+  if (typeof value !== 'object' || value === null) return
+  if (name in value) yield (value as Record<string, unknown>)[name]
+  for (const inner of Object.values(value)) yield* valuesOf(inner, name)
+}
+
+const longestIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Math.max(Array.isArray(value) ? value.length : 0, ...Object.values(value).slice(0, 50).map(longestIn))
+    : 0
+
+const unordered: ResponseRule = {
+  code: 'limit-unordered',
+  finds: 'LIMIT without ORDER BY: which rows come is chance, and differs between the engines',
+  mend: 'Add ORDER BY with a column that is unique at its end: ORDER BY created_at, id.',
+  find: forExchanges(({ steps, json }) => {
+    const step = steps.find(({ text, query, answer }) => {
+      if (!/^(select|with)\b/i.test(text) || /\bmortise_/.test(text) || !Array.isArray(answer)) return false
+      const [, limit] = /\blimit (\?|\d+)(?! *\))(?:(?!\bfrom\b).)*$/i.exec(text) ?? []
+      const isOne = limit === '1' || (limit === '?' && query?.values.at(-1) === 1)
+      return limit !== undefined && !isOne && !/\border by\b/i.test(text) && json !== undefined
+    })
+    return step && `it reads ${step.text.slice(0, 120)}`
+  }),
+}
+
 const locations: ResponseRule = {
   code: 'no-location',
   finds: 'a created resource without its Location, which the OpenAPI document promises',
@@ -143,4 +213,7 @@ export const responseRules = [
   responseBodies,
   misplacedAnswers,
   locations,
+  cacheable,
+  publicFields,
+  unordered,
 ]

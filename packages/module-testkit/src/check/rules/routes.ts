@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
+import { schemasIn } from '../world/schemas-in.ts'
 import type { Route, WatchedModule } from '../world/watch-module.ts'
 
 // What the registered module shows, before any request.
@@ -62,13 +63,34 @@ function isOpen(schema: TSchema): boolean {
   return schema.type === 'object' && schema.properties === undefined && schema.patternProperties === undefined
 }
 
-/** Each schema inside, with its name. */
-function* schemasIn(schema: unknown, name = ''): Generator<[TSchema, string]> {
-  if (typeof schema !== 'object' || schema === null) return
-  yield [schema as TSchema, name]
-  const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = schema as TSchema
-  for (const [key, value] of Object.entries(properties)) yield* schemasIn(value, key)
-  for (const inner of [items, ...anyOf, ...oneOf, ...allOf].flat()) yield* schemasIn(inner, name)
+/** Whether it, or a schema inside, sends what it does not name. */
+function openIn(schema: TSchema): string | undefined {
+  const open = [...schemasIn(schema)].find(
+    ([one]) =>
+      one.additionalProperties === true ||
+      (typeof one.additionalProperties === 'object' && isOpen(one.additionalProperties)) ||
+      Object.values<TSchema>(one.patternProperties ?? {}).some(isOpen) ||
+      isOpen(one),
+  )
+  return open && (open[1] || 'its body')
+}
+
+const publicSchemas: ModuleRule = {
+  code: 'open-public-schema',
+  finds: 'a public route that takes or sends fields that its schema does not name',
+  mend: 'Name each field: Strict({ … }) for the body, Type.Object({ … }) for the response.',
+  find: forRoutes((route) => {
+    if (route.access !== 'public') return undefined
+    const { body } = route.schema
+    const taken = body && [...schemasIn(body)].some(([one]) => one.additionalProperties === true)
+    if (taken) return 'its body takes every field (additionalProperties)'
+    for (const [status, schema] of successes(route)) {
+      if (isOpen(schema) || schema.content || schema.type === 'string') continue
+      const open = openIn(schema)
+      if (open !== undefined) return `the schema of its ${status} lets every field through at "${open}"`
+    }
+    return undefined
+  }),
 }
 
 const MONEY = /^(amount|price|cost|fee|balance|discount|tax|cents)$|(Price|Amount|Cost|Fee|Total|Balance)$/
@@ -155,6 +177,7 @@ export const moduleRules = [
   summaries,
   requestSchemas,
   responseSchemas,
+  publicSchemas,
   money,
   serializers,
 ]

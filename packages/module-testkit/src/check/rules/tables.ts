@@ -1,7 +1,8 @@
-import { type AppliedMigration, hostMigrations, moduleMigrations } from '@mortise/host'
+import { type AppliedMigration, hostMigrations, moduleMigrations, readMigrations } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
 import type { Found, Rule } from '../world/finding.ts'
 import type { World } from '../world/world.ts'
+import { lostRows } from './lost-rows.ts'
 
 export const foreignKeys: Rule<World> = {
   code: 'foreign-key',
@@ -24,7 +25,19 @@ export const foreignKeys: Rule<World> = {
   },
 }
 
+const CHANGES = /\b(create\s+(unique\s+)?(table|index)|alter\s+table|drop\s+(table|index))\b/i
+
 /** Last: it drops all rows. */
+/** What the undoing shows besides. */
+const lostBy: Found[] = []
+
+export const lossyMigrations: Rule<World> = {
+  code: 'migration-loses-rows',
+  finds: 'rows that a migration, or its down, loses or changes without saying so',
+  mend: 'Copy every row and column; if rows must go, say so in a comment: -- deletes …',
+  find: () => lostBy.splice(0),
+}
+
 export const migrations: Rule<World> = {
   code: 'migration-fails',
   finds: 'a migration that fails when it is undone, or applied again on rows',
@@ -35,6 +48,8 @@ export const migrations: Rule<World> = {
     const [set] = sets
     if (set === undefined) return []
     const before = await world.tables.schema()
+    const files = await readMigrations(set, storage.engine)
+    let above = before
     const applied = (await storage.applied()).filter((one) => one.module === module.id)
     const found = ({ name }: AppliedMigration, why: string) => [
       { where: `${module.manifest.migrations}/${name}.down.sql`, why },
@@ -44,10 +59,19 @@ export const migrations: Rule<World> = {
       // One without a down is found by its file.
       if (undone.some(({ reversible }) => !reversible)) return []
       try {
+        const full = await world.tables.contents()
         await storage.undo(undone)
+        const schema = await world.tables.schema()
+        const { up = '' } = files.find(({ name }) => name === first.name) ?? {}
+        if (storage.engine === 'sqlite' && schema === above && CHANGES.test(up))
+          return found(first, 'it undoes nothing: the tables are the same as before')
+        above = schema
+        const down = await world.tables.contents()
         const left = index === 0 ? await world.tables.names() : []
         if (left.length > 0) return found(first, `it leaves ${left.map((name) => `"${name}"`).join(', ')}`)
         await storage.migrate([hostMigrations, ...sets])
+        const lost = lostRows(first.name, up, { full, down, again: await world.tables.contents() })
+        if (lost !== undefined) lostBy.push({ ...lost, where: `${module.manifest.migrations}/${first.name}${lost.where}` })
       } catch (error) {
         const { message } = error as Error
         const named = applied.find(({ name }) => message.includes(name)) ?? first

@@ -3,7 +3,8 @@ import { ChildProcess } from 'node:child_process'
 import { isBuiltin, registerHooks, syncBuiltinESMExports } from 'node:module'
 import { Socket } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
-import { allowed, living, phase, type Seen, seen } from './seen.ts'
+import { allowed, jobInHand, living, phase, type Seen, seen } from './seen.ts'
+import { watchFiles } from './watch-files.ts'
 
 // The child process of a check loads this before anything else. It notes what code does to the
 // process, with the stack: only later is it known which folder the module is in. No connection is
@@ -20,7 +21,8 @@ function stack(): string {
   return text
 }
 
-const note = (what: Seen['what'], name: string) => seen.push({ what, name, during: phase(), stack: stack() })
+const note = (what: Seen['what'], name: string, more: Partial<Seen> = {}) =>
+  seen.push({ what, name, during: phase(), stack: stack(), job: jobInHand(), ...more })
 
 if (isMainThread) {
   const options = {
@@ -34,6 +36,7 @@ if (isMainThread) {
   watchConnections()
   watchEnvironment()
   watchImports()
+  watchFiles(note)
   const { prototype } = ChildProcess as unknown as {
     prototype: { spawn(options: { file?: string }): unknown }
   }
@@ -62,9 +65,11 @@ function watchConnections(): void {
     process.nextTick(() => this.destroy(refused(target)))
     return this
   } as typeof connect
-  globalThis.fetch = async (input) => {
+  globalThis.fetch = async (input, init = {}) => {
     const target = String(input instanceof Request ? input.url : input)
-    note('network', target)
+    const { method = 'GET', headers, body } = input instanceof Request ? input : init
+    const sent = `${target} ${JSON.stringify([...new Headers(headers)])} ${typeof body === 'string' ? body : ''}`
+    note('network', target, { method, sent })
     throw new TypeError('fetch failed', { cause: refused(target) })
   }
 }

@@ -1,8 +1,8 @@
 import type { Database, Emission, Sql, Statement, Step, Transaction } from '@mortise/module-sdk'
-import { generatorOf, lookAt, type Storage } from '@mortise/storage'
+import { generatorOf, type Storage } from '@mortise/storage'
+import type { SeenStep } from './seen.ts'
 
-/** A statement, or `event TYPE`. */
-type OnStep = (text: string) => void
+type OnStep = (step: SeenStep) => void
 
 const textOf = ({ strings }: Sql) => strings.join('?').replace(/\s+/g, ' ').trim()
 
@@ -18,23 +18,45 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
       if (reads.has(name)) {
-        return (query: Sql) => {
-          reader()(textOf(query))
-          return value.call(target, query)
+        return async (query: Sql) => {
+          const step: SeenStep = { text: textOf(query), alone: true, query }
+          reader()(step)
+          step.answer = await value.call(target, query)
+          return step.answer
         }
       }
       if (transactions.has(name)) {
         return (steps: () => Transaction<unknown>) => {
           const onStep = reader()
-          const look = (step: Step) => {
-            const { query, event } = (step ?? {}) as Partial<Statement & Emission>
-            if (query) onStep(textOf(query))
-            if (event) onStep(`event ${event.type}`)
-          }
-          return value.call(target, () => lookAt(generatorOf(steps), look))
+          return value.call(target, () => watchSteps(generatorOf(steps), name === 'snapshot', onStep))
         }
       }
       return value.bind(target)
     },
   })
+}
+
+/** The same steps, with their answers. */
+function* watchSteps(steps: Transaction<unknown>, alone: boolean, onStep: OnStep): Transaction<unknown> {
+  let next = steps.next()
+  while (!next.done) {
+    const seen = seenStep(next.value, alone)
+    if (seen) onStep(seen)
+    let answer: unknown
+    try {
+      answer = yield next.value
+    } catch (error) {
+      next = steps.throw(error)
+      continue
+    }
+    if (seen) seen.answer = answer
+    next = steps.next(answer)
+  }
+  return next.value
+}
+
+function seenStep(step: Step, alone: boolean): SeenStep | undefined {
+  const { query, event } = (step ?? {}) as Partial<Statement & Emission>
+  if (query) return { text: textOf(query), alone, query }
+  return event && { text: `event ${event.type}`, alone, event }
 }

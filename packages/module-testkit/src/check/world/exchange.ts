@@ -1,4 +1,5 @@
 import type { TestCaller } from '../../test-caller.ts'
+import type { SeenStep } from '../watch/seen.ts'
 import type { Ids } from './ids.ts'
 import type { Route } from './watch-module.ts'
 
@@ -7,6 +8,8 @@ export interface Person {
   readonly name: string
   readonly caller: TestCaller
   readonly ids: Ids
+  /** Ids of others that they have sent in a body. */
+  readonly given: Set<string>
   /** As the module knows the person, once it does. */
   id?: string | undefined
   /** Part of each text that the person writes. */
@@ -20,13 +23,15 @@ export interface Exchange {
   /** With the query, without the base path. */
   readonly url: string
   readonly body: unknown
+  /** In milliseconds. */
+  readonly took: number
   /** 0: none within the time. */
   readonly status: number
   readonly text: string
   readonly json: unknown
   readonly headers: Readonly<Record<string, unknown>>
   /** The statements and events of it. */
-  readonly steps: readonly string[]
+  readonly steps: readonly SeenStep[]
   /** The stack of the error behind a 500. */
   readonly error: string | undefined
 }
@@ -41,6 +46,13 @@ export interface Request {
 
 /** Whether it ran a statement that changes the module's rows, or emitted an event. */
 export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined =>
-  steps.find((step) => /^(insert|update|delete|replace|event)\b/i.test(step) && !/\bmortise_/.test(step))
+  steps.find(isWrite)?.text
+
+const isWrite = ({ text }: SeenStep) =>
+  /^(insert|update|delete|replace|event)\b/i.test(text) && !/\bmortise_/.test(text)
+
+/** Whether one of its own statements changed a row, as far as their answers tell, or it emitted an event. */
+export const wrote = ({ steps }: Pick<Exchange, 'steps'>): boolean =>
+  steps.some((step) => isWrite(step) && step.answer !== 0 && !(Array.isArray(step.answer) && step.answer.length === 0))
 
 export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300

@@ -12,6 +12,7 @@ import { createHost, createLogger, createTokenVerifier } from '@mortise/host/ser
 import { declarationOf } from '@mortise/module-sdk/host'
 import { stepsOfRequest } from '../watch/seen.ts'
 import { watchStorage } from '../watch/watch-storage.ts'
+import { CANARY } from './canaries.ts'
 import { type WatchedModule, watchModule } from './watch-module.ts'
 import { World } from './world.ts'
 
@@ -31,6 +32,7 @@ export async function openWorld(
 ): Promise<World> {
   const errors: string[] = []
   const failedEvents: World['failedEvents'] = []
+  const logged: string[] = []
   await migrateHost(storage)
   await storage.migrate(moduleMigrations(modules))
   let module: WatchedModule | undefined
@@ -41,8 +43,10 @@ export async function openWorld(
     return watching.module
   })
   const observed = watchStorage(storage, stepsOfRequest)
-  const logger = createLogger({ ...config.log, level: 'warn' }, { write: (line) => hear(line) })
+  const logger = createLogger({ ...config.log, level: 'debug' }, { write: (line) => hear(line) })
   function hear(line: string) {
+    if (line.includes(CANARY)) logged.push(line)
+    if (!line.includes('"err"')) return
     const { msg, err, event, type = '' } = JSON.parse(line) as LogLine
     if (msg === 'a request failed') errors.push(err?.stack ?? '')
     else if (event !== undefined && err?.stack) failedEvents.push({ type, stack: err.stack })
@@ -56,5 +60,5 @@ export async function openWorld(
   const say = (doing: string) => begin(id, doing)
   const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
   const own = { module: module as WatchedModule, storage, app, emitters }
-  return new World({ ...own, config, errors, failedEvents, say })
+  return new World({ ...own, config, errors, failedEvents, logged, say })
 }

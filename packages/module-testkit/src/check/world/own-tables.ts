@@ -36,6 +36,55 @@ export class OwnTables {
     return tables.join('\n')
   }
 
+  /** The names of all columns. */
+  async columns(): Promise<string[]> {
+    const names: string[] = []
+    for (const table of await this.names()) {
+      const columns = await this.#storage.many<{ name: string }>(
+        byEngine({
+          sqlite: sql`SELECT name FROM pragma_table_info(${table})`,
+          postgres: sql`
+            SELECT column_name::text AS name FROM information_schema.columns
+            WHERE table_schema = current_schema() AND table_name = ${table}`,
+        }),
+      )
+      names.push(...columns.map(({ name }) => name))
+    }
+    return names
+  }
+
+  /** The number of rows of each table. */
+  async sizes(): Promise<Map<string, number>> {
+    const sizes = new Map<string, number>()
+    for (const table of await this.names()) {
+      const { count } = await this.#storage.one<{ count: number }>(
+        sql`SELECT count(*) AS count FROM ${identifier(table)}`,
+      )
+      sizes.set(table, Number(count))
+    }
+    return sizes
+  }
+
+  /** The rows of each table, by column. */
+  async contents(): Promise<Map<string, Record<string, unknown>[]>> {
+    const contents = new Map<string, Record<string, unknown>[]>()
+    for (const table of await this.names()) {
+      if (countTables.has(table)) continue
+      contents.set(table, await this.#storage.many(sql`SELECT * FROM ${identifier(table)}`))
+    }
+    return contents
+  }
+
+  /** How many rows have `value` in a column. */
+  async count(value: unknown): Promise<number> {
+    let count = 0
+    for (const table of await this.names()) {
+      const rows = await this.#storage.many<Record<string, unknown>>(sql`SELECT * FROM ${identifier(table)}`)
+      count += rows.filter((row) => Object.values(row).some((one) => same(one, value))).length
+    }
+    return count
+  }
+
   /** Columns and indexes. */
   async schema(): Promise<string> {
     const columns = byEngine({
@@ -57,3 +106,6 @@ export class OwnTables {
 }
 
 const plain = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+const same = (one: unknown, other: unknown) =>
+  one === other || (typeof one === 'bigint' && typeof other === 'number' && one === BigInt(other))

@@ -6,6 +6,7 @@ import type {
   EventSchemas,
   ModuleContext,
   ModulePlugin,
+  Perform,
   React,
   Transaction,
 } from '@mortise/module-sdk'
@@ -13,7 +14,7 @@ import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf, kindOf, lookAt } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
-import { inTransaction } from '../watch/seen.ts'
+import { inJob, inTransaction } from '../watch/seen.ts'
 
 /** A route as its module registers it. */
 export interface Route {
@@ -45,6 +46,10 @@ export interface WatchedModule {
   readonly events: EventSchemas
   readonly provided: Set<string>
   readonly handled: Map<string, React>
+  /** What it does every minute and its jobs, by name, with their places. */
+  readonly minutes: Map<string, { readonly work: () => Transaction<boolean>; readonly where: string }>
+  readonly works: Map<string, string>
+  claims: boolean
   /** Routes that return the result of `answer` to Fastify. */
   readonly misplacedAnswers: Set<Route>
   /** The id of the caller of the last request. */
@@ -64,6 +69,7 @@ export function watchModule(module: ActiveModule): {
   const watched: WatchedModule = {
     ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
     ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set() },
+    ...{ minutes: new Map(), works: new Map(), claims: false },
     caller: undefined,
     place: (stack) => {
       const lines = stack?.split('\n').filter((line) => !isForeign(line))
@@ -125,6 +131,10 @@ function routeOf(options: RouteOptions, method: string, prefix: string, place: s
 
 function watchContext(context: ModuleContext, watched: WatchedModule): ModuleContext {
   const { contracts } = context
+  const placed = (what: string) => {
+    const place = watched.place(new Error().stack)
+    return place ? `${what} (${place})` : what
+  }
   const seen = {
     contracts: {
       get: contracts.get.bind(contracts),
@@ -138,6 +148,22 @@ function watchContext(context: ModuleContext, watched: WatchedModule): ModuleCon
       watched.handled.set(type, react)
       // The host looks at the kind of the function, so an async one stays as it is.
       context.on(type, isAsync(react) ? react : (event) => inside(() => react(event as never)))
+    },
+    onClaim(take: Parameters<ModuleContext['onClaim']>[0]) {
+      watched.claims = true
+      context.onClaim(take)
+    },
+    everyMinute(name: string, work: () => Transaction<boolean>) {
+      watched.minutes.set(name, { work, where: placed(`everyMinute "${name}"`) })
+      // Once: one that never ends would leave no time for the requests.
+      context.everyMinute(name, function* () {
+        yield* work()
+        return false
+      })
+    },
+    work(name: string, options: Parameters<ModuleContext['work']>[1], perform: Perform<unknown>) {
+      watched.works.set(name, placed(`work "${name}"`))
+      return context.work(name, options, (job) => inJob(job.id, () => perform(job)))
     },
   }
   return Object.create(context, Object.getOwnPropertyDescriptors(seen)) as ModuleContext

@@ -4,8 +4,8 @@ import type { EventSchemas } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
-import { inRequest } from '../watch/seen.ts'
-import { type Exchange, isSuccess, type Person, type Request, writes } from './exchange.ts'
+import { inRequest, type SeenStep } from '../watch/seen.ts'
+import { type Exchange, isSuccess, type Person, type Request, wrote } from './exchange.ts'
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
 import { OwnTables } from './own-tables.ts'
@@ -25,6 +25,8 @@ export class World {
   readonly exchanges: Exchange[] = []
   /** Errors of event handlers. */
   readonly failedEvents: { type: string; stack: string }[]
+  /** Log lines with the value of a secret setting. */
+  readonly logged: readonly string[]
   /** All modules, with the events that they emit. */
   readonly emitters: readonly { readonly id: string; readonly events: EventSchemas }[]
   readonly people: Readonly<Record<'ann' | 'bob' | 'carol' | 'admin' | 'guest', Person>>
@@ -41,12 +43,14 @@ export class World {
     this.tables = new OwnTables(storage, module.manifest.tables)
     this.app = app
     this.failedEvents = failedEvents
+    this.logged = parts.logged
     this.#errors = errors
     this.#say = say
     const person = (name: string, caller: TestCaller): Person => ({
       name,
       caller,
       ids: new Ids(),
+      given: new Set(),
       mark: `of-${name}-`,
     })
     const user = (name: string, scope?: string) => person(name, TestCaller.user(app, config, name, scope))
@@ -77,13 +81,14 @@ export class World {
     const path = request.path ?? route.path.replace(/:\w+/g, 'unknown')
     const url = request.query ? `${path}?${request.query}` : path
     this.#say(`answering ${route.name}`)
-    const steps: string[] = []
+    const steps: SeenStep[] = []
     this.#errors.length = 0
     const { body, headers } = request
     const isText = typeof body === 'string'
     const payload = body === undefined ? undefined : isText ? body : (JSON.stringify(body) as string)
     const type: Record<string, string> = payload === undefined ? {} : { 'content-type': 'application/json' }
     this.module.caller = undefined
+    const begun = performance.now()
     // A route that is silent once would be each time.
     const answered = this.#silent.has(route)
       ? undefined
@@ -102,6 +107,7 @@ export class World {
       headers: answered?.headers ?? {},
       json: parsed(text ?? ''),
       steps: [...steps],
+      took: performance.now() - begun,
       error: this.#errors.at(-1),
     }
     this.exchanges.push(exchange)
@@ -124,7 +130,7 @@ export class World {
     const before = await this.tables.rows()
     const exchange = await this.send(...request)
     await this.settled()
-    const changed = before !== (await this.tables.rows()) && writes(exchange) !== undefined
+    const changed = before !== (await this.tables.rows()) && wrote(exchange)
     return { ...exchange, changed }
   }
 
@@ -183,7 +189,7 @@ export class World {
 
   /** Resolves when the event handlers are done. */
   async settled(): Promise<void> {
-    if (this.module.handled.size > 0) await this.app.reacted?.()
+    if (this.module.handled.size + this.module.works.size > 0) await this.app.reacted?.()
   }
 
   async close(): Promise<void> {
@@ -195,7 +201,7 @@ export class World {
   }
 }
 
-interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents' | 'emitters'> {
+interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents' | 'logged' | 'emitters'> {
   readonly config: Config
   readonly errors: string[]
   /** Told before each request what the host does. */

@@ -1,0 +1,89 @@
+import { Sql } from '@mortise/module-sdk/sql'
+import type { Exchange } from '../world/exchange.ts'
+import type { Found, Rule } from '../world/finding.ts'
+import type { World } from '../world/world.ts'
+
+/** A table that has grown in the check grows in use. */
+const GROWN = 240
+const END = /\s+limit\s+(\?|\d+)(\s+offset\s+(\?|\d+))?\s*$/i
+
+/** A rule for the plan of each statement of a request. */
+const forPlans =
+  (
+    broken: (world: World, query: Sql, plan: readonly string[], grown: readonly string[]) => Promise<string | undefined>,
+  ): Rule<World>['find'] =>
+  async (world) => {
+    const grown = await grownTables(world)
+    const found = new Map<string, Found>()
+    for (const { route, query } of statements(world)) {
+      if (found.has(route.where)) continue
+      const why = await broken(world, query, await planOf(world, query), grown)
+      if (why !== undefined) found.set(route.where, { where: route.where, why })
+    }
+    return [...found.values()]
+  }
+
+const grownTables = async (world: World) =>
+  [...(await world.tables.sizes())].filter(([, size]) => size >= GROWN).map(([table]) => table)
+
+/** Each statement once for each route, as it was sent last. */
+function statements({ exchanges }: World): { route: Exchange['route']; query: Sql }[] {
+  const all = new Map<string, { route: Exchange['route']; query: Sql }>()
+  for (const { route, steps } of exchanges) {
+    for (const { query, text } of steps) {
+      if (query && /^(select|with|update|delete)\b/i.test(text) && !/\bmortise_/.test(text))
+        all.set(`${route.name} ${text}`, { route, query })
+    }
+  }
+  return [...all.values()]
+}
+
+async function planOf({ storage }: World, { strings, values }: Sql): Promise<string[]> {
+  const [first = '', ...rest] = strings
+  try {
+    const rows = await storage.many<{ detail: string }>(
+      new Sql([`EXPLAIN QUERY PLAN ${first.trimStart()}`, ...rest], values),
+    )
+    return rows.map(({ detail }) => detail)
+  } catch {
+    return []
+  }
+}
+
+const fullScans: Rule<World> = {
+  code: 'full-scan',
+  finds: 'a statement that reads a whole table for one request: it slows down with each row of anybody',
+  mend: 'Add an index that begins with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
+  find: forPlans(async (_world, query, plan, grown) => {
+    const text = query.strings.join('?').replace(/\s+/g, ' ').trim()
+    const stopsEarly = END.test(text) && !/\b(where|group by)\b/i.test(text) && !plan.some((one) => /TEMP B-TREE/.test(one))
+    if (stopsEarly) return undefined
+    for (const line of plan) {
+      const [, name = ''] = /^SCAN (\w+)(?! USING|.*VIRTUAL)/.exec(line) ?? []
+      const [, table = name] = new RegExp(`\\b(\\w+) (?:AS )?${name}\\b`, 'i').exec(text) ?? []
+      const scanned = [name, table].find((one) => grown.includes(one))
+      if (name !== '' && scanned) return `it reads all rows of "${scanned}": ${text.slice(0, 120)}`
+    }
+    return undefined
+  }),
+}
+
+const sorts: Rule<World> = {
+  code: 'sort-without-index',
+  finds: 'a page for which all rows are sorted, since no index has their order',
+  mend: 'Add an index with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
+  find: forPlans(async ({ storage }, query, plan, grown) => {
+    if (grown.length === 0 || !plan.some((line) => /TEMP B-TREE FOR ORDER BY/.test(line))) return undefined
+    const strings = query.strings.join('\0')
+    const [limit] = END.exec(strings.replaceAll('\0', '?')) ?? []
+    if (limit === undefined) return undefined
+    const whole = strings.slice(0, strings.length - limit.length).split('\0')
+    const rows = await storage
+      .many(new Sql(whole, query.values.slice(0, whole.length - 1)))
+      .catch(() => [])
+    if (rows.length < GROWN) return undefined
+    return `it sorts ${rows.length} rows for one page: ${query.strings.join('?').replace(/\s+/g, ' ').trim().slice(0, 160)}`
+  }),
+}
+
+export const planRules = [fullScans, sorts]
