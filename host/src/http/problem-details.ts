@@ -1,4 +1,4 @@
-import { isLoggedElsewhere } from '@mortise/module-sdk'
+import { DatabaseError, isLoggedElsewhere, Problem } from '@mortise/module-sdk'
 import { ProblemDetails } from '@mortise/module-sdk/host'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyContextConfig, RouteOptions } from 'fastify'
@@ -38,16 +38,21 @@ export const problemDetails = fp(async (app) => {
   app.decorateRequest('problem', undefined)
   app.addHook('onRoute', setProblemsAside)
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error)
+    const problem = toProblem(error, reply.statusCode)
     request.problem = problem.code
     reply.refused ||= isLoggedElsewhere(problem.cause)
-    if (problem.code === 'internal-error') {
+    if (isUnexpected(error, problem)) {
       const line = { ...routeOf(request), err: error }
       if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
     }
     return sendProblem(problem, reply)
   })
 })
+
+/** A server error that is neither thrown on purpose nor one of the database, which logs its own. */
+const isUnexpected = (error: unknown, { code, status }: Problem) =>
+  code === 'internal-error' ||
+  (status >= 500 && !(error instanceof Problem) && !(error instanceof DatabaseError))
 
 /**
  * Keeps the response schemas of problems from being compiled: they serialize nothing and took three

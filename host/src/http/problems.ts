@@ -1,4 +1,4 @@
-import type { InvalidPart, Problem } from '@mortise/module-sdk'
+import type { InvalidPart, Problem, ProblemOptions } from '@mortise/module-sdk'
 import { commonProblems, defineProblems } from '@mortise/module-sdk/host'
 
 /** The host's own problems, and those that modules share with it. */
@@ -64,5 +64,5 @@ export const hostProblems = defineProblems('host', {
 export const invalidRequest = (
   detail: string,
   errors: readonly InvalidPart[],
-  options?: ErrorOptions,
+  options?: ProblemOptions,
 ): Problem => hostProblems.create('invalid-request', detail, { ...options, members: { errors } })

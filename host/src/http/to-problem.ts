@@ -1,10 +1,14 @@
 import { DatabaseError, Problem } from '@mortise/module-sdk'
 import { hostProblems, invalidRequest } from './problems.ts'
+import { statusProblem } from './status-problem.ts'
 
 type Code = Parameters<typeof hostProblems.create>[0]
 
-/** The problem that a caller sees for an error. For server errors it contains no details. */
-export function toProblem(error: unknown): Problem {
+/**
+ * The problem that a caller sees for an error. For server errors it contains no details.
+ * @param replyStatus the status that the route has set
+ */
+export function toProblem(error: unknown, replyStatus?: number): Problem {
   if (error instanceof Problem) return error
   const known = error instanceof DatabaseError ? databaseProblems[error.kind] : undefined
   if (known) {
@@ -22,7 +26,7 @@ export function toProblem(error: unknown): Problem {
     message?: string
   }
   // Fastify's own errors, and a client that disconnected during its body.
-  const isFastifys = typeof code === 'string' && (code.startsWith('FST_') || code === 'ECONNRESET')
+  const isFastifys = typeof code === 'string' && (code.startsWith('FST_ERR_') || code === 'ECONNRESET')
   if (isFastifys && statusCode >= 400 && statusCode < 500) {
     if (statusCode === 413) return hostProblems.create('payload-too-large')
     if (statusCode === 415) {
@@ -31,10 +35,14 @@ export function toProblem(error: unknown): Problem {
     const part = { pointer: '', detail: message ?? 'cannot be read' }
     return invalidRequest('The body cannot be read; see errors.', [part], { cause: error })
   }
-  return hostProblems.create(
-    'internal-error',
-    'The server failed to answer this request. Try again later; if it still fails, report the requestId.',
-    { cause: error },
+  const ofStatus = error instanceof DatabaseError ? undefined : statusProblem(error, replyStatus)
+  return (
+    ofStatus ??
+    hostProblems.create(
+      'internal-error',
+      'The server failed to answer this request. Try again later; if it still fails, report the requestId.',
+      { cause: error },
+    )
   )
 }
 

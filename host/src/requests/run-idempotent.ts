@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
+import { statusProblem } from '../http/status-problem.ts'
 import { Decided, decideOnce, isKept, type Reservation, type StoredResponse } from './idempotency-records.ts'
 
 /** How long and how often to look for the outcome of a lost COMMIT, in milliseconds. */
@@ -54,7 +55,8 @@ function* ruled(decide: () => Transaction<StoredResponse>): Transaction<StoredRe
   try {
     return yield* decide()
   } catch (error) {
-    throw error instanceof Problem && isKept(error.status) ? new Ruling(error) : error
+    const problem = error instanceof Problem ? error : statusProblem(error)
+    throw problem !== undefined && isKept(problem.status) ? new Ruling(problem) : error
   }
 }
 

@@ -39,7 +39,7 @@ t.test('a problem keeps all its members and headers under a response schema', as
 })
 
 t.test('every other error is a 500 that is logged and reveals no internals', async (t) => {
-  const status = Object.assign(new Error('secret'), { statusCode: 404, code: 'ENOENT' })
+  const status = Object.assign(new Error('secret'), { statusCode: 200 })
   for (const error of [
     new Error('secret'),
     new TypeError('secret'),
@@ -63,6 +63,59 @@ t.test('every other error is a 500 that is logged and reveals no internals', asy
     })
     t.match(log[0], /secret/)
   }
+})
+
+t.test('the status of an error is honoured, and its text is shown below 500', async (t) => {
+  const failing = (members: object) => Object.assign(new Error('no such tea'), members)
+  const named = { type: 'urn:problem-type:host:not-found', title: 'Not found', code: 'not-found' }
+  for (const [error, expected] of [
+    [failing({ statusCode: 404 }), { ...named, status: 404, detail: 'no such tea' }],
+    [failing({ status: 404 }), { ...named, status: 404 }],
+    [
+      failing({ statusCode: 403 }),
+      { status: 403, code: 'forbidden', title: 'Forbidden', detail: 'no such tea' },
+    ],
+    [failing({ statusCode: 418 }), { status: 418, code: 'im-a-teapot' }],
+    [failing({ statusCode: 429, headers: { 'retry-after': 7 } }), { status: 429, code: 'rate-limited' }],
+    [failing({ statusCode: 400 }), { status: 400, code: 'invalid-request', errors: [{ pointer: '' }] }],
+    [
+      failing({ statusCode: 401, code: 'FST_JWT_NO_AUTHORIZATION_IN_HEADER' }),
+      { status: 401, code: 'unauthorized' },
+    ],
+    [failing({ statusCode: 502 }), { status: 502, code: 'bad-gateway', detail: 'Bad Gateway' }],
+    [failing({ statusCode: 500 }), { status: 500, code: 'internal-error' }],
+  ] as const) {
+    const log: string[] = []
+    const app = await createApp(t, { routes: throwing(error), log })
+    const response = await app.inject('/throw')
+    t.equal(response.statusCode, expected.status)
+    t.equal(response.headers['content-type'], 'application/problem+json')
+    t.ok(isProblem(response.json()))
+    t.match(response.json(), expected)
+    if (expected.status === 429) t.equal(response.headers['retry-after'], '7')
+    t.equal(response.body.includes('no such tea'), expected.status < 500)
+    t.equal(log.length, expected.status < 500 ? 0 : 1, 'a server error is logged with its text')
+    if (expected.status >= 500) t.match(log[0], /no such tea/)
+  }
+})
+
+t.test('the status that a route has set counts for what it throws or sends then', async (t) => {
+  const app = await createApp(t, {
+    routes(scope) {
+      const config = { access: 'public' } as const
+      scope.get('/thrown', { config }, async (_request, reply) => {
+        reply.code(409).header('x-left', '2')
+        throw new Error('two are left')
+      })
+      scope.get('/sent', { config }, (_request, reply) => {
+        reply.code(410).send(new Error('it is gone'))
+      })
+    },
+  })
+  const thrown = await app.inject('/thrown')
+  t.match(thrown.json(), { status: 409, code: 'conflict', detail: 'two are left' })
+  t.equal(thrown.headers['x-left'], '2')
+  t.match((await app.inject('/sent')).json(), { status: 410, code: 'gone', detail: 'it is gone' })
 })
 
 t.test('an answer that its own schema refuses is a 500 without internals', async (t) => {
