@@ -45,6 +45,9 @@ export const problemDetails = fp(async (app) => {
       const line = { ...routeOf(request), err: error }
       if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
     }
+    // RFC 9110, 15.5.2: a plugin that checks credentials of its own may not say which.
+    if (problem.status === 401 && !reply.hasHeader('www-authenticate'))
+      reply.header('www-authenticate', 'Bearer')
     return sendProblem(problem, reply)
   })
 })

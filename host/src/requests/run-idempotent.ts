@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
+import { type Database, DatabaseError, type Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
-import { statusProblem } from '../http/status-problem.ts'
 import { Decided, decideOnce, isKept, type Reservation, type StoredResponse } from './idempotency-records.ts'
 
 /** How long and how often to look for the outcome of a lost COMMIT, in milliseconds. */
@@ -14,19 +13,21 @@ const LOOK_EVERY = 100
  * problem. A second request between the two is harmless: its outcome is then returned here too.
  *
  * @param decide runs if nothing is decided yet; may run several times, and takes effect once
+ * @param problemOf converts an error of the steps to its problem
  * @param problemAnswer converts a problem to its response
  */
 export async function runIdempotent(
   database: Database,
   reservation: Reservation,
   decide: () => Transaction<StoredResponse>,
+  problemOf: (error: unknown) => Problem,
   problemAnswer: (problem: Problem) => StoredResponse,
 ): Promise<StoredResponse> {
   const run = (steps: () => Transaction<StoredResponse>) =>
     untilKnown(() => database.transaction(() => decideOnce(reservation, steps)))
   try {
     try {
-      return await run(() => ruled(decide))
+      return await run(() => ruled(decide, problemOf))
     } catch (error) {
       if (!(error instanceof Ruling)) throw error
       const { problem } = error
@@ -51,12 +52,15 @@ class Ruling extends Error {
   }
 }
 
-function* ruled(decide: () => Transaction<StoredResponse>): Transaction<StoredResponse> {
+function* ruled(
+  decide: () => Transaction<StoredResponse>,
+  problemOf: (error: unknown) => Problem,
+): Transaction<StoredResponse> {
   try {
     return yield* decide()
   } catch (error) {
-    const problem = error instanceof Problem ? error : statusProblem(error)
-    throw problem !== undefined && isKept(problem.status) ? new Ruling(problem) : error
+    const problem = problemOf(error)
+    throw isKept(problem.status) ? new Ruling(problem) : error
   }
 }
 

@@ -20,6 +20,7 @@ import {
 import { isRead } from '../http/head.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
+import { toProblem } from '../http/to-problem.ts'
 import { routeOf } from '../telemetry/observe-requests.ts'
 import type { Reservation, StoredResponse } from './idempotency-records.ts'
 import { runIdempotent } from './run-idempotent.ts'
@@ -95,8 +96,12 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   let decided: StoredResponse
   try {
     decided = reservation
-      ? await runIdempotent(database, reservation, decideOnce, (problem) =>
-          problemAnswer(problem, request.id),
+      ? await runIdempotent(
+          database,
+          reservation,
+          decideOnce,
+          (error) => toProblem(error, reply.statusCode),
+          (problem) => problemAnswer(problem, request.id),
         )
       : await database.transaction(decideNow)
   } catch (error) {

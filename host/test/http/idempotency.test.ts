@@ -251,6 +251,20 @@ testOnEngines(
   },
 )
 
+testOnEngines('an error with a statusCode is kept like a refusal, and undone', async (t, open) => {
+  const storage = await noteStorage(open)
+  const { post } = await noteApp(t, storage, function* (request) {
+    yield* addNote(request)
+    throw Object.assign(new Error('No room.'), { statusCode: 409 })
+  })
+  const first = await post('k')
+  t.match(first.json(), { status: 409, code: 'conflict', detail: 'No room.' })
+  const second = await post('k')
+  t.same(repeated(second), repeated(first))
+  t.equal(second.headers['idempotent-replayed'], 'true')
+  t.equal(await notes(storage), 0)
+})
+
 testOnEngines('an answer is repeated, whatever the steps would say by now', async (t, open) => {
   const storage = await noteStorage(open)
   let then: Steps = addNote
@@ -286,6 +300,8 @@ testOnEngines('answers that may change next time are not stored', async (t, open
   const thrown: [number, () => unknown][] = [
     [400, () => problems.create('bad', 'No.')],
     [429, () => problems.create('slow', 'No.')],
+    [429, () => Object.assign(new Error('No.'), { statusCode: 429 })],
+    [401, () => Object.assign(new Error('No.'), { statusCode: 401 })],
     [503, () => problems.create('broken', 'No.')],
     [500, () => new Error('expected by the test')],
   ]

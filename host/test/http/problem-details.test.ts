@@ -118,6 +118,40 @@ t.test('the status that a route has set counts for what it throws or sends then'
   t.match((await app.inject('/sent')).json(), { status: 410, code: 'gone', detail: 'it is gone' })
 })
 
+t.test('a bug after reply.code(404) is a 500, and its text stays hidden', async (t) => {
+  const app = await createApp(t, {
+    routes(scope) {
+      const response = { 404: Type.Object({ left: Type.Integer() }) }
+      const config = { access: 'public' } as const
+      scope.get('/typed', { config }, async (_request, reply) => {
+        reply.code(404)
+        throw new TypeError('secret is undefined')
+      })
+      scope.get('/serialized', { config, schema: { response } }, async (_request, reply) =>
+        reply.code(404).send({ secret: 1 } as never),
+      )
+    },
+  })
+  for (const url of ['/typed', '/serialized']) {
+    const sent = await app.inject(url)
+    t.match(sent.json(), { status: 500, code: 'internal-error' }, url)
+    t.notMatch(sent.body, /secret|left/)
+  }
+})
+
+t.test('of the headers of an error only those are sent that say what to do', async (t) => {
+  const headers = { 'set-cookie': 'other=1', 'Content-Length': 7, 'X-RateLimit-Limit': 5 }
+  const error = Object.assign(new Error('no'), { statusCode: 412, headers })
+  const app = await createApp(t, { routes: throwing(error) })
+  const sent = await app.inject('/throw')
+  t.match(sent.json(), { status: 412, code: 'precondition-failed', title: 'The resource has changed' })
+  t.equal(sent.headers['x-ratelimit-limit'], '5')
+  t.equal(sent.headers['set-cookie'], undefined)
+  const unknown = Object.assign(new Error('who?'), { statusCode: 401 })
+  const asked = await (await createApp(t, { routes: throwing(unknown) })).inject('/throw')
+  t.equal(asked.headers['www-authenticate'], 'Bearer')
+})
+
 t.test('an answer that its own schema refuses is a 500 without internals', async (t) => {
   const app = await createApp(t, {
     routes(scope) {
