@@ -1,13 +1,17 @@
 /** The clock of the process. Its state is private, so that no module replaces it. */
 class ProcessClock {
-  #read = () => Date.now()
+  /** The last one counts: a command may open a second database for a moment. */
+  #sources = [() => Date.now()]
 
   read(): number {
-    return this.#read()
+    return (this.#sources.at(-1) as () => number)()
   }
 
-  follow(read: () => number): void {
-    this.#read = read
+  follow(source: () => number): () => void {
+    this.#sources.push(source)
+    return () => {
+      this.#sources = this.#sources.filter((one) => one !== source)
+    }
   }
 }
 
@@ -24,5 +28,8 @@ const clock = shared[kClock]
  */
 export const currentTime = (): number => clock.read()
 
-/** For the storage: what `currentTime` returns from now on. */
-export const setCurrentTime = (read: () => number): void => clock.follow(read)
+/**
+ * For the storage: what `currentTime` returns from now on.
+ * @returns a function that ends it
+ */
+export const setCurrentTime = (source: () => number): (() => void) => clock.follow(source)

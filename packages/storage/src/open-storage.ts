@@ -104,9 +104,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         (time) => keepNewestTime(path, time),
       )
       clock.now()
-      setCurrentTime(() => clock.now())
+      const onClosed = setCurrentTime(() => clock.now())
       return new SqliteStorage({
         ...{ writer, reader, lock, onFatal, onCheckpoint, rehearse, outbox, observer, space },
+        onClosed,
       })
     } catch (error) {
       writer.database.close()

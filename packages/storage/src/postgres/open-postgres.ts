@@ -12,7 +12,7 @@ import { ServerClock, serverTime } from './server-clock.ts'
 
 const OLDEST_VERSION = 14
 /** Of the server's clock: the first response on a connection takes longest. */
-const SAMPLES = 3
+const SAMPLES = 5
 
 /**
  * Opens the database of one host of an application; others may have it open as well.
@@ -23,15 +23,15 @@ const SAMPLES = 3
 export async function openPostgres(
   place: PostgresAddress,
   create: boolean,
-  options: PostgresOptions,
+  options: Omit<PostgresOptions, 'onClosed'>,
 ): Promise<Storage> {
   const connections = new Connections(place)
   try {
     await connections.withClient((client) => prepare(client, place, create))
     const server = await readClock(connections)
     const clock = new MonotonicClock(() => server.now())
-    setCurrentTime(() => clock.now())
-    return new PostgresStorage(connections, server, options)
+    const onClosed = setCurrentTime(() => clock.now())
+    return new PostgresStorage(connections, server, { ...options, onClosed })
   } catch (error) {
     await connections.close()
     if (error instanceof NoDatabaseError) throw error

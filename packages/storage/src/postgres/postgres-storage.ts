@@ -51,6 +51,7 @@ export interface PostgresOptions {
   readonly rehearse: boolean
   readonly outbox: Outbox | undefined
   readonly observer: StorageObserver | undefined
+  readonly onClosed: () => void
 }
 
 /** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
@@ -58,6 +59,7 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
   readonly #clock: ServerClock
+  readonly #onClosed: () => void
   readonly #rehearse: boolean
   readonly #outbox: Outbox | undefined
   readonly #observer: StorageObserver | undefined
@@ -72,6 +74,7 @@ export class PostgresStorage implements Storage {
   constructor(connections: Connections, clock: ServerClock, options: PostgresOptions) {
     this.#connections = connections
     this.#clock = clock
+    this.#onClosed = options.onClosed
     const outages = this.#outages
     this.outage = {
       get refusal() {
@@ -206,6 +209,7 @@ export class PostgresStorage implements Storage {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#working)
     await this.#connections.close()
+    this.#onClosed()
   }
 
   #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {

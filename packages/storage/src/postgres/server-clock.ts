@@ -8,8 +8,9 @@ export const serverTime = sql`CAST(extract(epoch FROM clock_timestamp()) * 10000
 
 /**
  * The clock of the server as this process knows it, in epoch milliseconds. It is behind the server's
- * by the time that a response takes, and never ahead. So a transaction that begins after another
- * host's COMMIT was acknowledged has a later time than that one: the COMMIT took a round trip.
+ * by the time that the fastest response of the last seconds took, and never ahead. So a transaction
+ * that begins after another host's COMMIT was acknowledged has no earlier time than that one, as
+ * long as that COMMIT took longer than this response.
  */
 export class ServerClock {
   readonly #elapsed: () => number

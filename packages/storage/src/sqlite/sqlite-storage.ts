@@ -40,6 +40,7 @@ export class SqliteStorage implements Storage {
   readonly #reader: Connection
   readonly #reads: Reads
   readonly #lock: FileLock
+  readonly #onClosed: () => void
   readonly #onFatal: (error: Error) => void
   readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
   readonly #checkpoints: Checkpoints
@@ -61,6 +62,7 @@ export class SqliteStorage implements Storage {
     readonly lock: FileLock
     readonly onFatal: (error: Error) => void
     readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
+    readonly onClosed: () => void
     readonly rehearse: boolean
     readonly outbox?: Outbox | undefined
     readonly observer?: StorageObserver | undefined
@@ -72,6 +74,7 @@ export class SqliteStorage implements Storage {
     this.#reads = new Reads(options.reader, options.outbox)
     this.#outbox = options.outbox
     this.#lock = options.lock
+    this.#onClosed = options.onClosed
     this.#onFatal = options.onFatal
     this.#onCheckpoint = options.onCheckpoint
     this.#writes = new GroupCommit(options.writer, this.#reads, {
@@ -226,6 +229,7 @@ export class SqliteStorage implements Storage {
         this.#writer.close()
       }
     } finally {
+      this.#onClosed()
       this.#lock.release()
     }
   }

@@ -41,6 +41,20 @@ t.test('times never go back, also not with a restart and a clock that was set ba
   t.strictSame(ids, ids.toSorted())
 })
 
+t.test('a second database counts only while it is open', async (t) => {
+  const folder = t.testdir({})
+  const ahead = Date.now() + HOUR
+  const file = join(folder, 'app.db')
+  await (await openStorage({ file })).close()
+  utimesSync(file, ahead / 1000, ahead / 1000)
+  const storage = await openStorage({ file })
+  t.teardown(() => storage.close())
+  const second = await openStorage({ file: join(folder, 'scratch.db') })
+  t.ok(currentTime() < ahead)
+  await second.close()
+  t.ok(currentTime() >= ahead)
+})
+
 t.test('a clock that is set back while the host runs holds', async (t) => {
   const storage = await openStorage({ file: join(t.testdir({}), 'app.db') })
   t.teardown(() => storage.close())
