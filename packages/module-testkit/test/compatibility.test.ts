@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createTestHost } from '../src/create-test-host.ts'
 import { onEngines } from '../src/on-engines.ts'
 import { plugins } from './compatibility/plugins.ts'
@@ -12,7 +12,7 @@ const table = {
 }
 
 for (const { name, file, verdict, note, route = 'GET /tea', send, expected } of plugins) {
-  onEngines(t.test)(`${name}: ${verdict}`, async (t) => {
+  onEngines<Test>(t.test)(`${name}: ${verdict}`, async (t) => {
     const { default: plugin } = await import(`./compatibility/${file}.js`)
     const manifest = { id: 'tea', routes: [route], tables: 'tea', migrations: 'migrations' }
     const directory = await packageFolder(t, { 'package.json': manifestOf(manifest), ...table })
