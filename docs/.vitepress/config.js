@@ -10,7 +10,16 @@ const repository = 'https://github.com/mortise/mortise'
 /** The four parts of the site: their pages, in order. A page that is in none fails the build. */
 const parts = {
   Tutorial: ['tutorial'],
-  'How-to': ['writing-a-module', 'reacting', 'kysely', 'calling', 'operating', 'scaling', 'contributing'],
+  'How-to': [
+    'writing-a-module',
+    'reacting',
+    'kysely',
+    'compatibility',
+    'calling',
+    'operating',
+    'scaling',
+    'contributing',
+  ],
   Reference: [
     'reference/commands',
     'configuration',

@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { hostVersion, ManifestError, observe, parseJson, readText, writeDurably } from '@mortise/host'
+import {
+  checkManifest,
+  hostVersion,
+  ManifestError,
+  observe,
+  parseJson,
+  readText,
+  writeDurably,
+} from '@mortise/host'
 import { manifestDiffers } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
@@ -45,6 +53,7 @@ export async function writeManifest(
   const json = parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as Manifest
   const previous = (json.mortise ?? {}) as Manifest
   const manifest = await manifestOf(directory, String(json.name), previous, look)
+  checkManifest(manifest, String(json.name))
   const keys = Object.keys({ ...previous, ...manifest })
   const differs = keys.filter((key) => !isDeepStrictEqual(previous[key], manifest[key]))
   if (!isCheck && differs.length > 0) {
@@ -100,5 +109,9 @@ async function prefixOf(folder: string, previous: unknown): Promise<unknown> {
   if (typeof previous === 'string' && isPrefix(previous)) return previous
   const parts = (names[0] ?? '').split('_')
   const prefixes = parts.map((_, index) => parts.slice(0, parts.length - index).join('_'))
-  return prefixes.find(isPrefix)
+  const prefix = prefixes.find(isPrefix)
+  if (prefix !== undefined || names.length === 0) return prefix
+  throw new ManifestError(
+    `the tables ${names.join(', ')} in ${folder} have no common prefix: name them PREFIX and PREFIX_…`,
+  )
 }

@@ -107,3 +107,42 @@ t.test('code that does not load or is not a module is refused with the reason', 
     t.match(answer, { error: { code: 'module-failed', message: reason } })
   }
 })
+
+t.test('what an installation refuses is not written', async (t) => {
+  const open = "{ config: { access: 'public' } }"
+  const cors = `Object.assign(async () => {}, { [Symbol.for('plugin-meta')]: { name: '@fastify/cors' } })`
+  const bad: [code: string, reason: RegExp, files?: Record<string, string>][] = [
+    [`await app.register(${cors})`, /registers @fastify\/cors, and the host answers preflight requests/],
+    ['app.setErrorHandler(() => {})', /it calls setErrorHandler/],
+    ["app.get('/stock', async () => 1)", /the route .*\/stock has no access/],
+    [`app.options('/stock', ${open}, async () => 1)`, /routes/],
+    [`app.get('/*', ${open}, async () => 1)`, /routes/],
+    [`app.get('/:id', ${open}, async () => 1)`, /routes/],
+    [`app.get('/health/stock', ${open}, async () => 1)`, /belongs to the host/],
+    [
+      `app.get('/stock', { ...${open}, validatorCompiler: () => () => true }, async () => 1)`,
+      /validatorCompiler/,
+    ],
+    [
+      '',
+      /the tables stock, shelf .* have no common prefix/,
+      { 'migrations/001-stock.sql': 'CREATE TABLE stock (id TEXT);\nCREATE TABLE shelf (id TEXT);' },
+    ],
+  ]
+  for (const [code, reason, files = {}] of bad) {
+    // A folder of its own: the probe of these tests keeps what it has loaded.
+    await t.test(reason.source, async (t) => {
+      const { folder, read } = await folderOf(t, {
+        main: `import { defineModule } from '@mortise/module-sdk'
+        export default defineModule('stock').plugin(async (app) => { ${code} })`,
+        files,
+        json: json({ routes: [] }),
+      })
+      const before = await read()
+      const refused = await runApp('module-manifest', folder)
+      t.not(refused.exitCode, 0, code)
+      t.match(refused.stderr, reason)
+      t.strictSame(await read(), before, 'nothing is written')
+    })
+  }
+})

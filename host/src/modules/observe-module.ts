@@ -2,8 +2,12 @@ import type { Database, EventLog, ModuleContext } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
 import { Value } from '@sinclair/typebox/value'
 import fastify from 'fastify'
+import { accessRules } from '../callers/access.ts'
+import { withLocation } from './error-location.ts'
 import { ModuleError } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
+import { hostPaths, ownedPath } from './path-owners.ts'
+import { refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
 import { methodsOf } from './register-module.ts'
 
 export interface ObservedModule {
@@ -63,10 +67,25 @@ export async function observeModule(
     retiring: new AbortController().signal,
   }
   const app = fastify()
+  // What a registration refuses is in no manifest.
+  await app.register(accessRules)
   app.addHook('onRoute', (route) => {
     for (const method of methodsOf(route)) routes.push(`${method} ${route.url}`)
+    refuseUnsupportedRoute(route, id)
   })
-  await app.register(plugin as never, context)
+  const refuseLate = refuseUnsupported(app, id)
+  try {
+    await app.register(plugin as never, context)
+  } catch (error) {
+    throw new ModuleError(id, withLocation(error, directory), { cause: error })
+  }
+  refuseLate()
+  const hosts = routes.find((route) => hostPaths.includes(ownedPath(route)))
+  if (hosts !== undefined)
+    throw new ModuleError(
+      id,
+      `its route ${hosts} lies below ${ownedPath(hosts)}, which belongs to the host: use another path`,
+    )
   const config = settings && JSON.parse(JSON.stringify(settings))
   return { id, routes, events: Object.keys(events), provides, listensTo: [...listensTo], config }
 }

@@ -66,7 +66,8 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
   return { name, version, manifest, directory, settingsSchema: await readSettingsSchema(directory, manifest) }
 }
 
-function checkManifest(value: unknown, name: string): Manifest {
+/** @throws {ManifestError} */
+export function checkManifest(value: unknown, name: string): Manifest {
   const wrong = firstError(Manifest, value)
   if (wrong) {
     const [near] = nearest(wrong.path.at(-1) ?? '', wrong.known ?? [])

@@ -9,8 +9,26 @@ const refusedMethods = {
   setErrorHandler: 'every failure is a problem: throw problem(…) of defineModule',
   setNotFoundHandler: 'the host responds to unknown paths of all modules',
   setValidatorCompiler:
-    "the host validates by the route's JSON Schema: check the rest in the handler, with invalidRequest(…)",
+    "the host validates by the route's JSON Schema: check the rest in the handler, with invalidRequest(…); " +
+    'a schema of zod becomes one by z.toJSONSchema(…), without fastify-type-provider-zod',
 } as const
+
+const noWebSocket =
+  'WebSockets end with each change of what is installed: send events as text/event-stream instead'
+
+/** Why a module cannot have each of these plugins, and what it does instead. */
+const refusedPlugins: Readonly<Record<string, string>> = {
+  '@fastify/cookie':
+    'the host reads the cookies of its guests: parse the header "cookie", and send "set-cookie" with the package "cookie"',
+  '@fastify/cors': 'the host answers preflight requests for all modules: the operator sets cors.origins',
+  '@fastify/helmet':
+    'the host sets the security headers of every response: change one with reply.header(…) in the route',
+  '@fastify/caching':
+    'the host sets ETag, and no-store for what is not public: send cache-control with reply.header(…) in a public route',
+  '@fastify/http-proxy':
+    'the host validates and documents each route: write the routes, and send their requests with fetch',
+  '@fastify/websocket': noWebSocket,
+}
 
 /** @returns a check for after the registration */
 export function refuseUnsupported(scope: FastifyInstance, id: string): () => void {
@@ -21,19 +39,43 @@ export function refuseUnsupported(scope: FastifyInstance, id: string): () => voi
       },
     })
   }
+  refusePlugins(scope, id)
   const upgrades = scope.server.listenerCount('upgrade')
   return () => {
-    if (scope.server.listenerCount('upgrade') > upgrades) throw new ModuleError(id, noWebSocket)
+    if (scope.server.listenerCount('upgrade') > upgrades)
+      throw new ModuleError(id, `it takes WebSockets, and ${noWebSocket}`)
   }
 }
 
-const noWebSocket =
-  'it takes WebSockets, which end with each change of what is installed: send events as text/event-stream instead'
+/** What `fastify-plugin` notes about a plugin. */
+const kMeta = Symbol.for('plugin-meta')
+
+function refusePlugins(scope: FastifyInstance, id: string): void {
+  const { register } = scope
+  const check = <Plugin>(plugin: Plugin): Plugin => {
+    const { [kMeta]: meta } = (plugin ?? {}) as { readonly [kMeta]?: { readonly name?: string } }
+    const instead = refusedPlugins[meta?.name ?? '']
+    if (instead !== undefined) throw new ModuleError(id, `it registers ${meta?.name}, and ${instead}`)
+    return plugin
+  }
+  Object.defineProperty(scope, 'register', {
+    value(this: FastifyInstance, plugin: unknown, options: unknown) {
+      const checked =
+        plugin instanceof Promise
+          ? plugin.then((loaded) => {
+              check(loaded.default ?? loaded)
+              return loaded
+            })
+          : check(plugin)
+      return register.call(this, checked as never, options as never)
+    },
+  })
+}
 
 /** @throws {ModuleError} */
 export function refuseUnsupportedRoute(route: RouteOptions, id: string): void {
   const name = `its route ${[route.method].flat().join(', ')} ${route.url}`
-  if ('websocket' in route) throw new ModuleError(id, noWebSocket)
+  if ('websocket' in route) throw new ModuleError(id, `${name} takes WebSockets, and ${noWebSocket}`)
   if (route.validatorCompiler) {
     throw new ModuleError(id, `${name} has a validatorCompiler, and ${refusedMethods.setValidatorCompiler}`)
   }

@@ -118,6 +118,12 @@ t.test('what the host would silently undo is refused, with the reason and the pl
     [route('{}', 'websocket: true'), /WebSockets.*text\/event-stream/],
     ["app.server.on('upgrade', () => {})", /WebSockets/],
   ]
+  const plugin = `Object.assign(async () => {}, { [Symbol.for('plugin-meta')]: { name: '@fastify/cors' } })`
+  bad.push(
+    [`await app.register(${plugin})`, /registers @fastify\/cors, .* cors\.origins \(index\.js:4\)$/],
+    [`app.register(Promise.resolve({ default: ${plugin} }))`, /registers @fastify\/cors/],
+    [`app.register(async (inner) => inner.register(${plugin}))`, /registers @fastify\/cors/],
+  )
   for (const [code, message] of bad) {
     const module = withCode(
       `import { Type } from '@sinclair/typebox'
