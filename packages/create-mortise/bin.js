@@ -2,7 +2,15 @@
 // `npm create mortise@latest shop`: makes a folder whose package.json has the command as a dependency, installs it, and
 // lets the command do the rest. So this has no dependencies, and nothing is downloaded twice.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -14,12 +22,30 @@ Makes a Mortise application in a new or empty folder.
 
 Example: npm create mortise@latest shop -- --modules api-cart,api-purchase`
 
-const { version, engines } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
+const {
+  version,
+  engines,
+  modules: known,
+} = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
 const template = join(import.meta.dirname, 'template')
 
 const { folder, modules } = readArguments()
+if (!isSupported(process.versions.node))
+  end(
+    2,
+    `Node ${process.versions.node} is too old. Mortise needs ${engines.node}: install one, then try again.`,
+  )
+const unknown = modules.find((name) => isShort(name) && !known.includes(name.split('@')[0]))
+if (unknown !== undefined)
+  end(
+    3,
+    `Unknown module "${unknown}". Mortise has ${known.join(', ')}. For a package on the npm registry, write npm:${unknown}.`,
+  )
+// On a signal the child ends too: its folder is removed then.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
+const wasThere = existsSync(folder)
 makeFolder()
-run('npm install', 'npm', ['install', '--no-audit', '--no-fund'])
+run('npm install', 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'])
 const command = join(folder, 'node_modules', '@mortise', 'cli', 'bin.js')
 run('app init', process.execPath, [command, 'init'], 'ignore')
 if (modules.length > 0) run('app module-install', process.execPath, [command, 'module-install', ...modules])
@@ -74,6 +100,29 @@ function makeFolder() {
   for (const name of readdirSync(template)) copyFileSync(join(template, name), join(folder, name))
 }
 
+/** Leaves what was there before: nothing, or the folder with its repository. */
+function removeFolder() {
+  if (!wasThere) return rmSync(folder, { recursive: true, force: true })
+  for (const name of readdirSync(folder).filter((name) => name !== '.git'))
+    rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+/** A bare name, which stands for a module of Mortise; anything else says where it comes from. */
+function isShort(name) {
+  return /^[\w-]+(@[^/:]*)?$/.test(name)
+}
+
+/** Whether the engines of this package have the version: `^22.22.2 || ^24.15 || >=26`. */
+function isSupported(node) {
+  const numbers = (text) => text.split('.').map(Number)
+  const [major, minor, patch] = numbers(node)
+  return engines.node.split(' || ').some((range) => {
+    const [least, leastMinor = 0, leastPatch = 0] = numbers(range.replace(/^\D+/, ''))
+    if (major !== least) return range.startsWith('>=') && major > least
+    return minor > leastMinor || (minor === leastMinor && patch >= leastPatch)
+  })
+}
+
 function run(what, program, args, stdout = 'inherit') {
   const { status, error } = spawnSync(program, args, {
     cwd: folder,
@@ -82,7 +131,8 @@ function run(what, program, args, stdout = 'inherit') {
   })
   if (status === 0) return
   const reason = error ? ` (${error.message})` : ''
-  end(status || 1, `"${what}" failed${reason}. Remove ${folder}, and try again.`)
+  removeFolder()
+  end(status || 1, `"${what}" failed${reason}. ${folder} is as before. Correct that, then try again.`)
 }
 
 function end(code, text) {

@@ -108,6 +108,19 @@ t.test(
   },
 )
 
+t.test('without a newer host it says so and fetches nothing, also if no host is pinned', async (t) => {
+  for (const version of ['1.0.0', '0.9.0']) {
+    const { directory, run } = await applicationWithRelease(t, version)
+    const before = await readLockFile(directory)
+    for (const more of [[], ['--dry-run']]) {
+      t.match(await run('host-upgrade', ...more), { exitCode: 0, json: { host: null, disabled: [] } })
+    }
+    const { stdout } = await runApp('host-upgrade', '--dir', directory)
+    t.equal(stdout, 'Nothing to do: there is no newer host than 1.0.0.\n')
+    t.strictSame(await readLockFile(directory), before)
+  }
+})
+
 t.test('the plan says that a host is older', async (t) => {
   const { root, run } = await pinnedApplication(t)
   await packRelease(join(root, 'packages'), '1.0.5')

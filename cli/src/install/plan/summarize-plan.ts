@@ -47,7 +47,9 @@ function changesOf(plan: Plan): string[] {
   return [
     ...(newRoutes.length > 0 ? [`+ ${newRoutes.join(', ')}`] : []),
     ...(lostRoutes.length > 0 ? [`- ${lostRoutes.join(', ')}`] : []),
-    ...(added.length > 0 ? [`new ${added.length === 1 ? 'migration' : 'migrations'} ${added.join(', ')}`] : []),
+    ...(added.length > 0
+      ? [`new ${added.length === 1 ? 'migration' : 'migrations'} ${added.join(', ')}`]
+      : []),
     ...(tables.length > 0 ? [isNew ? `tables ${tables.join(', ')}` : tables.join(', ')] : []),
     ...(changed || plan.removedDependencies.length > 0 ? [`depends on ${dependencies}`] : []),
   ]
