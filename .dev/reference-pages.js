@@ -45,7 +45,11 @@ async function commandsPage() {
         ...(changes ? [['--wait [seconds]', 'wait while another command changes the application']] : []),
         ...(directory ? [['--dir <dir>', directory]] : []),
       ]
-      const heading = [`## app ${name}`, words && `\`app ${name} ${words}\``, wrapped(`${sentence(summary)}${alias ? ` Short: \`app ${alias}\`.` : ''}`)]
+      const heading = [
+        `## app ${name}`,
+        words && `\`app ${name} ${words}\``,
+        wrapped(`${sentence(summary)}${alias ? ` Short: \`app ${alias}\`.` : ''}`),
+      ]
       return [...heading, own.length > 0 && optionTable(own), fenced('sh', examples.join('\n'))]
     }),
   )

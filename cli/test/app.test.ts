@@ -52,10 +52,23 @@ t.test('app help explains how to get help for one command', async (t) => {
   t.match(stdout, /--expires/)
 })
 
-t.test('app --version prints the version of the package', async (t) => {
-  const { exitCode, stdout } = await runApp('--version')
-  t.equal(exitCode, 0)
-  t.match(stdout, /^\d+\.\d+\.\d+\n$/)
+for (const { name, alias } of commands.filter((command) => command.alias)) {
+  t.test(`${alias}: short for ${name}`, async (t) => {
+    const short = await runApp(alias as string, '-h')
+    t.equal(short.exitCode, 0)
+    t.equal(short.stdout, (await runApp(name, '--help')).stdout)
+    t.match(short.stdout, `app ${name}|${alias} `)
+    t.match((await runApp('-h')).stdout, `  ${name}|${alias} `)
+    t.equal((await runApp('help', alias as string)).stdout, short.stdout)
+  })
+}
+
+t.test('app -v and --version print the version of the package', async (t) => {
+  for (const option of ['-v', '--version']) {
+    const { exitCode, stdout } = await runApp(option)
+    t.equal(exitCode, 0)
+    t.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  }
 })
 
 t.test('a missing command is wrong usage', async (t) => {

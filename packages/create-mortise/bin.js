@@ -22,20 +22,29 @@ Makes a Mortise application in a new or empty folder.
 
 Example: npm create mortise@latest shop -- --modules api-cart,api-purchase`
 
-const { version, engines } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
+const {
+  version,
+  engines,
+  modules: known,
+} = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
 const template = join(import.meta.dirname, 'template')
 
-/** The bare names that the command knows. Any other module has a full name: @acme/api-review, npm:api-review. */
-const bareNames = ['api-cart', 'api-purchase', 'api-event']
-
-checkNode()
 const { folder, modules } = readArguments()
-checkModules()
-const isNew = !existsSync(folder)
-// A signal ends the program that runs; this then removes the folder.
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
+if (!isSupported(process.versions.node))
+  end(
+    2,
+    `Node ${process.versions.node} is too old. Mortise needs ${engines.node}: install one, then try again.`,
+  )
+const unknown = modules.find((name) => isShort(name) && !known.includes(name.split('@')[0]))
+if (unknown !== undefined)
+  end(
+    3,
+    `Unknown module "${unknown}". Mortise has ${known.join(', ')}. For a package on the npm registry, write npm:${unknown}.`,
+  )
+// On a signal the child ends too: its folder is removed then.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
+const wasThere = existsSync(folder)
 makeFolder()
-// npm's cache is asked first: npm looks again if it lacks the version.
 run('npm install', 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'])
 const command = join(folder, 'node_modules', '@mortise', 'cli', 'bin.js')
 run('app init', process.execPath, [command, 'init'], 'ignore')
@@ -65,27 +74,6 @@ function readArguments() {
   }
 }
 
-/** Before anything is downloaded. */
-function checkNode() {
-  const [major, minor, patch] = process.versions.node.split('.').map(Number)
-  const runs =
-    major >= 26 ||
-    (major === 24 && minor >= 15) ||
-    (major === 22 && (minor > 22 || (minor === 22 && patch >= 2)))
-  if (!runs)
-    end(2, `Mortise needs Node ${engines.node}, and this is ${process.versions.node}. Install a newer Node.`)
-}
-
-function checkModules() {
-  const unknown = modules.find((name) => /^[\w-]+$/.test(name) && !bareNames.includes(name))
-  if (unknown === undefined) return
-  const known = bareNames.join(', ')
-  end(
-    3,
-    `Unknown module "${unknown}". The known names are ${known}. For a package on npm, write npm:${unknown}.`,
-  )
-}
-
 /** A folder with a repository and nothing else counts as empty. */
 function makeFolder() {
   const present = existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.git') : []
@@ -112,6 +100,29 @@ function makeFolder() {
   for (const name of readdirSync(template)) copyFileSync(join(template, name), join(folder, name))
 }
 
+/** Leaves what was there before: nothing, or the folder with its repository. */
+function removeFolder() {
+  if (!wasThere) return rmSync(folder, { recursive: true, force: true })
+  for (const name of readdirSync(folder).filter((name) => name !== '.git'))
+    rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+/** A bare name, which stands for a module of Mortise; anything else says where it comes from. */
+function isShort(name) {
+  return /^[\w-]+(@[^/:]*)?$/.test(name)
+}
+
+/** Whether the engines of this package have the version: `^22.22.2 || ^24.15 || >=26`. */
+function isSupported(node) {
+  const numbers = (text) => text.split('.').map(Number)
+  const [major, minor, patch] = numbers(node)
+  return engines.node.split(' || ').some((range) => {
+    const [least, leastMinor = 0, leastPatch = 0] = numbers(range.replace(/^\D+/, ''))
+    if (major !== least) return range.startsWith('>=') && major > least
+    return minor > leastMinor || (minor === leastMinor && patch >= leastPatch)
+  })
+}
+
 function run(what, program, args, stdout = 'inherit') {
   const { status, error } = spawnSync(program, args, {
     cwd: folder,
@@ -121,17 +132,7 @@ function run(what, program, args, stdout = 'inherit') {
   if (status === 0) return
   const reason = error ? ` (${error.message})` : ''
   removeFolder()
-  end(status || 1, `"${what}" failed${reason}. ${folder} is as it was before. Try again.`)
-}
-
-/** What this has made; a repository that was there stays. */
-function removeFolder() {
-  const made = isNew
-    ? [folder]
-    : readdirSync(folder)
-        .filter((name) => name !== '.git')
-        .map((name) => join(folder, name))
-  for (const path of made) rmSync(path, { recursive: true, force: true })
+  end(status || 1, `"${what}" failed${reason}. ${folder} is as before. Correct that, then try again.`)
 }
 
 function end(code, text) {

@@ -1,5 +1,6 @@
-import { callRunningHost } from '@mortise/host'
+import { callRunningHost, readLockFile } from '@mortise/host'
 import type { Applied } from '../install/apply/apply.ts'
+import { newestAlready } from '../install/fetch/newest-already.ts'
 import { changeModules } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
@@ -17,17 +18,28 @@ export const command: Command = {
   changes: true,
   repairsHost: true,
 
-  async run({ arguments: [version = 'latest'], options, terminal, application }) {
+  async run({ arguments: [named], options, terminal, application }) {
+    const version = named ?? 'latest'
     const directory = await application()
     const disableIncompatible = options.disableIncompatible === true
     const dryRun = options.dryRun === true
+    const offline = options.offline === true
+    const newest =
+      named === undefined
+        ? await terminal.during('Looking for a newer host', () => newestAlready(directory, offline))
+        : undefined
     const command = ['host-upgrade', version, ...(disableIncompatible ? ['--disable-incompatible'] : [])]
+    if (newest !== undefined) {
+      const { generation } = await readLockFile(directory)
+      const nothing = { generation, host: null, disabled: [], dryRun, running: await runningHost(directory) }
+      const text = `Nothing to do: there is no newer host than ${newest}.`
+      return terminal.result({ ...nothing, live: false }, text)
+    }
     const outcome = await changeModules({
       ...{ kind: 'host-upgrade', version, directory, command: command.join(' '), terminal, yes: true },
-      ...{ dryRun, disableIncompatible, offline: options.offline === true },
+      ...{ dryRun, disableIncompatible, offline },
     })
-    const state = await callRunningHost(directory, 'state')
-    const running = state === undefined ? null : { pid: state.pid, version: state.host }
+    const running = await runningHost(directory)
     const { generation, hostPlan: host, switched } = outcome
     const disabled = host?.outside.map(({ id }) => id) ?? []
     terminal.result(
@@ -37,18 +49,23 @@ export const command: Command = {
   },
 }
 
+async function runningHost(directory: string) {
+  const state = await callRunningHost(directory, 'state')
+  return state === undefined ? null : { pid: state.pid, version: state.host }
+}
+
 function describe(
   { hostPlan: host, generation }: Applied,
   disabled: readonly string[],
   dryRun: boolean,
   running: { readonly pid: number; readonly version: string } | null,
 ): string {
-  if (host === undefined) return 'Nothing to do: the application runs on this host version already.'
+  if (host === undefined) return 'Nothing to do: this host is already pinned.'
   const { from, to } = host
-  const change = from === to ? `host ${to}` : `host ${to} instead of ${from}`
-  if (dryRun) return `Would pin ${change}.`
+  const instead = from === to ? ', the version that already runs the application' : ` instead of ${from}`
+  if (dryRun) return `Would pin host ${to}${instead}.`
   return [
-    `Pinned ${change}, as generation ${generation}.`,
+    `Pinned host ${to}${instead}, as generation ${generation}.`,
     ...disabled.map((id) => `Disabled ${id}.`),
     running === null
       ? 'Next: app start'

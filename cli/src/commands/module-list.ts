@@ -8,7 +8,12 @@ import { table } from '../terminal/table.ts'
 
 export const command: Command = {
   options: [['--outdated', 'look for newer versions at the source of each module']],
-  examples: ['app module-list', 'app module-list --verbose   # with the routes', 'app module-list --json', 'app module-list --outdated'],
+  examples: [
+    'app module-list',
+    'app module-list --verbose   # with the routes',
+    'app module-list --json',
+    'app module-list --outdated',
+  ],
 
   async run({ options, terminal, application }) {
     const directory = await application()

@@ -30,7 +30,9 @@ export const command: Command = {
         ...removed.map((id) =>
           purge ? `Removed ${id}.` : `Removed ${id}. Its data stay for a later installation.`,
         ),
-        ...(switched === undefined ? [] : [live ? 'The running host no longer serves it.' : 'The application is not running.']),
+        ...(switched === undefined
+          ? []
+          : [live ? 'The running host no longer serves it.' : 'The application is not running.']),
         ...purged.map(
           ({ tables, archive }) =>
             `Dropped ${tables.join(', ')}. To restore them, stop the host first: ${restoreCommand(directory, archive)}`,

@@ -130,7 +130,7 @@ t.test('a dry run is refused by the probe like the installation, and changes not
     t.strictSame((await run('module-install', file)).json, dry.json, `${id}: the same refusal`)
   }
   const sound = await sampleTarball(join(root, 'sound.tgz'), { id: 'sound', ...tables('sound') })
-  const { json, stderr } = await run('module-install', sound, '--dry-run')
+  const { json, stderr } = await run('module-install', sound, '--dry-run', '--verbose')
   t.match(json, { dryRun: true, live: true, installed: [{ access: { 'GET /sound': 'public' } }] })
   t.match(stderr, /^sound 1\.0\.0 after loading\n {2}access +GET \/sound \(public\)$/m)
   t.equal((await get(running, '/sound')).status, 404)

@@ -108,18 +108,18 @@ t.test(
   },
 )
 
-t.test(
-  'if nothing is newer, the first upgrade has nothing to do, and a named version is pinned',
-  async (t) => {
-    const { directory, run } = await applicationWithRelease(t, '1.0.0')
+t.test('without a newer host it says so and fetches nothing, also if no host is pinned', async (t) => {
+  for (const version of ['1.0.0', '0.9.0']) {
+    const { directory, run } = await applicationWithRelease(t, version)
     const before = await readLockFile(directory)
-    const newest = await run('host-upgrade')
-    t.match(newest, { exitCode: 0, json: { host: null } })
+    for (const more of [[], ['--dry-run']]) {
+      t.match(await run('host-upgrade', ...more), { exitCode: 0, json: { host: null, disabled: [] } })
+    }
+    const { stdout } = await runApp('host-upgrade', '--dir', directory)
+    t.equal(stdout, 'Nothing to do: there is no newer host than 1.0.0.\n')
     t.strictSame(await readLockFile(directory), before)
-    const named = await run('host-upgrade', '1.0.0')
-    t.match(named, { exitCode: 0, json: { host: { from: '1.0.0', to: '1.0.0' } } })
-  },
-)
+  }
+})
 
 t.test('the plan says that a host is older', async (t) => {
   const { root, run } = await pinnedApplication(t)

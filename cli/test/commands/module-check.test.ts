@@ -73,3 +73,19 @@ t.test('our modules and examples pass', async (t) => {
   )
   t.equal(exitCode, 0, stdout)
 })
+
+t.test('a path without a package is not found, and the message names it', async (t) => {
+  const folder = t.testdir({})
+  for (const path of [join(folder, 'nonexist'), folder]) {
+    const { exitCode, json } = await runApp('module-check', path, '--json')
+    t.equal(exitCode, 3)
+    t.ok(json.error.message.includes(path), json.error.message)
+  }
+})
+
+t.test('a refused package is named as one', async (t) => {
+  const json = { name: '@acme/bad', version: '1.0.0', type: 'module', mortise: { id: 'bad', surprise: 1 } }
+  const folder = await write(t.testdir({}), { 'package.json': JSON.stringify(json) })
+  const { stdout } = await runApp('module-check', folder, '--no-postgres')
+  t.match(stdout, /^ {2}The package is refused: /m)
+})

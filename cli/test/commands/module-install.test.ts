@@ -185,6 +185,6 @@ t.test('--json prints one document on stdout, and the plan goes to stderr', asyn
   const { root, run } = await testApplication(t)
   const { stdout, stderr } = await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   t.equal(JSON.parse(stdout).installed.length, 1)
-  t.match(stderr, /routes +GET \/hello/)
-  t.match(stderr, /integrity +sha512-/)
+  t.match(stderr, /changes +\+ GET \/hello/)
+  t.match(stderr, /to go back +app module-remove hello/)
 })

@@ -103,7 +103,28 @@ t.test('--outdated reads folders and files again, and reports unreachable source
   t.match(stdout, /^hello 1\.0\.0 {2}cannot be checked: /m)
 })
 
+t.test('if no source can be reached, the list is printed and the exit code is 3', async (t) => {
+  const { root, run, directory } = await testApplication(t)
+  const gone = await sampleTarball(join(root, 'gone.tgz'), { id: 'gone' })
+  await run('module-install', gone)
+  await rm(gone)
+  const { exitCode, json, stderr } = await run('module-list', '--outdated')
+  t.equal(exitCode, 3)
+  t.match(json, { modules: [{ id: 'gone', unreachable: String }] })
+  t.match(stderr, /^No module could be checked/)
+  const { stdout } = await runApp('list', '--outdated', '--dir', directory)
+  t.notMatch(stdout, /Nothing is outdated/)
+})
+
 t.test('without modules there is no request', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('module-list', '--outdated'), { exitCode: 0, json: { modules: [] } })
+})
+
+t.test('module-list has one line a module, and its routes with --verbose', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('install', await sampleTarball(join(root, 'hello.tgz')))
+  const list = async (...more: string[]) => (await runApp('list', ...more, '--dir', directory)).stdout
+  t.equal(await list(), 'hello  1.0.0  active  1 route\nGeneration 1, not running.\n')
+  t.match(await list('--verbose'), /^hello {2}1\.0\.0 {2}active {2}GET \/hello$/m)
 })

@@ -71,7 +71,7 @@ async function attempt(t: Test, hostile: Hostile, root: string, directory: strin
   const text = await spec({ t, folder, canary, canaryCommand: `touch ${JSON.stringify(ran)}` })
   const before = await contentsOf(directory)
   const outcome = await runApp('module-install', text, '--json', '--dir', directory)
-  if (probed) t.match(outcome.stderr, /^ {2}integrity /m, 'after its plan')
+  if (probed) t.match(outcome.stderr, /^ {2}to go back /m, 'after its plan')
   t.match(outcome.json, { error: { code, message, exitCode, hint: String } })
   t.equal(outcome.exitCode, exitCode)
   t.notOk(existsSync(ran), 'nothing of it has run but in the probe')

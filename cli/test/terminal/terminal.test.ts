@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { PassThrough } from 'node:stream'
+import { mock } from 'node:test'
 import t from 'tap'
 import { Terminal } from '../../src/terminal/terminal.ts'
 import { testApplication } from '../run-app.ts'
@@ -80,4 +81,20 @@ t.test('a real terminal with 0 columns', { skip: !hasScript && 'there is no scri
   })
   t.equal(status, 0, stdout)
   t.match(stdout, /Installed api-cart/)
+})
+
+t.test('a question waits a minute for its answer', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { terminal: asked } = terminal(false)
+  let answer: unknown = 'none yet'
+  const end = asked.confirm('Sure?').then((value) => {
+    answer = value
+  })
+  mock.timers.tick(59_999)
+  await new Promise(setImmediate)
+  t.equal(answer, 'none yet')
+  mock.timers.tick(1)
+  await end
+  t.equal(answer, undefined)
 })

@@ -34,8 +34,6 @@ export interface FetchedPackage {
   readonly from: string
   /** The verified signer, if the registry publishes signatures. */
   readonly signed?: Signed | undefined
-  /** The version, if a registry names it. */
-  readonly version?: string | undefined
   /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
   /** Undefined if it comes from no registry. */
@@ -81,7 +79,7 @@ async function fetchFrom(
       throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
     }
     const { deprecated } = manifest as { deprecated?: string }
-    return { ...(await download(manifest, options, expected)), version, signed, deprecated, ages }
+    return { ...(await download(manifest, options, expected)), signed, deprecated, ages }
   })
 }
 

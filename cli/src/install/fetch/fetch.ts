@@ -1,6 +1,5 @@
 import { readConfig } from '@mortise/host'
 import { Failure, previousNotFetched, storeIncompleteForDryRun } from '../../failures/index.ts'
-import { hostPackageOf } from '../../store/host-package.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 import { checkLockedBytes } from '../../store/same-bytes.ts'
 import { isStored } from '../../store/staging.ts'
@@ -59,7 +58,7 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
     input.allowNew === true,
     Object.values(resolved.previous.modules),
   )
-  const hostSource = await unlessPresent(resolved, npm)
+  const hostSource = await unlessPinned(resolved, npm)
   const fresh = await stageAll(sources, hostSource, { ...options, limit }, terminal)
   return { ...resolved, ...fresh, missing, restored, failures }
 }
@@ -84,20 +83,13 @@ async function fetchPrevious(
   }
 }
 
-/**
- * Undefined if the host is exactly the pinned one, and the store has it. Without a pinned host: if
- * the newest version is that of the host that runs the application.
- */
-async function unlessPresent(
-  { input, target, hostSource }: Resolved,
+/** Undefined if the host is exactly the pinned one, and the store has it. */
+async function unlessPinned(
+  { input, target: { host }, hostSource }: Resolved,
   npm: NpmOptions,
 ): Promise<Source | undefined> {
-  const { host } = target
-  const isNamed = input.kind === 'host-upgrade' && input.version !== 'latest'
-  if (hostSource === undefined || (host === undefined && isNamed)) return hostSource
-  const { integrity, version } = await fetchPackage(hostSource, npm)
-  const isPresent = host
-    ? integrity === host.integrity && (await isStored(input.directory, host))
-    : version === hostPackageOf(target, input.directory).version
-  return isPresent ? undefined : hostSource
+  if (hostSource === undefined || host === undefined) return hostSource
+  const { integrity } = await fetchPackage(hostSource, npm)
+  const isPinned = integrity === host.integrity && (await isStored(input.directory, host))
+  return isPinned ? undefined : hostSource
 }

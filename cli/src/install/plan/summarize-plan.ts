@@ -21,9 +21,9 @@ export function summarizePlan(plan: Plan): string {
 /** A package that is fetched again for the store. */
 export const restoredText = (plan: Plan): string =>
   listed(`${titleOf(plan)}, again from ${plan.origin}`, [
-    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
+    ['routes', [plan.routes.join(', ') || 'none']],
+    ['asks for', askedBy(plan)],
     ['integrity', [plan.integrity]],
-    ['tree', [plan.tree]],
   ])
 
 /** `hello 1.1.0 (instead of 1.0.0)` */
@@ -47,7 +47,9 @@ function changesOf(plan: Plan): string[] {
   return [
     ...(newRoutes.length > 0 ? [`+ ${newRoutes.join(', ')}`] : []),
     ...(lostRoutes.length > 0 ? [`- ${lostRoutes.join(', ')}`] : []),
-    ...(added.length > 0 ? [`new ${added.length === 1 ? 'migration' : 'migrations'} ${added.join(', ')}`] : []),
+    ...(added.length > 0
+      ? [`new ${added.length === 1 ? 'migration' : 'migrations'} ${added.join(', ')}`]
+      : []),
     ...(tables.length > 0 ? [isNew ? `tables ${tables.join(', ')}` : tables.join(', ')] : []),
     ...(changed || plan.removedDependencies.length > 0 ? [`depends on ${dependencies}`] : []),
   ]

@@ -44,3 +44,17 @@ t.test('without a terminal there is no question, and the help says so', async (t
   const { stdout } = await runApp('module-install', '--help')
   t.match(stdout.replace(/\s+/g, ' '), /--yes .*on a terminal only/)
 })
+
+t.test('a question without an answer ends, changes nothing and gives up the lock', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
+  const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal(), patience: 50 }
+  const argv = ['module-install', file, '--json', '--dir', directory]
+  t.equal(await app(argv, streams), 4)
+  t.match(JSON.parse(String(streams.stdout.read())), {
+    error: { code: 'declined', message: 'Nothing was changed: the question had no answer in time.' },
+  })
+  t.equal((await readLockFile(directory)).generation, 0)
+  t.equal((await run('module-install', file)).exitCode, 0, 'another command has the lock')
+})

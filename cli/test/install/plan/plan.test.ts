@@ -47,7 +47,7 @@ t.test(
         restored: ['hello'],
         fetched: [{ id: 'hello', integrity, tree, origin: /hello\.tgz$/, dependencies: [] }],
       })
-      t.match(stderr, /^hello 1\.0\.0\n {2}routes +GET \/hello$/m)
+      t.match(stderr, /^hello 1\.0\.0, again from \S+hello\.tgz\n {2}routes +GET \/hello$/m)
       t.ok(stderr.includes(`  integrity   ${integrity}\n`))
     }
     t.equal((await storeOf(directory)).length, 1)
@@ -76,6 +76,6 @@ t.test('there is no question about a known source', async (t) => {
   await writeFile(join(directory, '.app', 'store', name, 'index.js'), 'damaged')
   const { exitCode, said } = await at('n', 'module-install', '--dir', directory)
   t.equal(exitCode, 0)
-  t.match(said, /^hello 1\.0\.0$/m)
+  t.match(said, /^hello 1\.0\.0, again from /m)
   t.notMatch(said, /\[y\/N\]/)
 })
