@@ -80,7 +80,11 @@ export const notPurgeable = define.refused(
 export const notMovable = define.refused(
   'not-movable',
   'The data cannot be moved: {reason}.',
-  'The application still uses SQLite. Correct the cause, then run the command again.',
+  {
+    other: 'The application still uses SQLite. Correct the cause, then run the command again.',
+    install:
+      'The application still uses SQLite. Install that version, then run the command again: app module-install {spec}',
+  },
 )
 
 export const moveTargetUnreachable = define.unexpected(

@@ -18,6 +18,7 @@ export {
   MigrationError,
   NoDatabaseError,
   StillNeededError,
+  UnknownMigrationError,
   StorageBusyError,
   StorageUnreachableError,
 } from './port/errors.ts'

@@ -9,6 +9,9 @@ import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
 
+const olderText = ({ downgradeFrom }: Plan) =>
+  `${downgradeFrom} was installed here, and its migrations stay in the database`
+
 export function planText(plan: Plan): string {
   const contracts = (contracts: Readonly<Record<string, string>>) =>
     Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
@@ -22,6 +25,7 @@ export function planText(plan: Plan): string {
         ? []
         : [`differs from the previous ${plan.version} (${plan.replacesContent}): raise the version`],
     ],
+    ['older', plan.replaces === null && plan.downgradeFrom !== null ? [olderText(plan)] : []],
     ['routes', access === null ? plan.routes : accessRows(access)],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
     ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],
