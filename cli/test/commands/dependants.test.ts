@@ -3,10 +3,13 @@ import t from 'tap'
 import { copiesOf } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
 
+// Several commands a test, on a machine that may be busy.
+t.setTimeout(300_000)
+
 /** `stock` provides a contract; `shop` can use it, `shelf` requires it. */
 const installed = copiesOf(async ({ root, run }) => {
   const provider = `app.get('/stock', { config: { access: 'public' } }, async () => ({}))
-    context.provide('stock', { count: async () => 1 })`
+    context.contracts.provide('stock', '1.0.0', { count: async () => 1 })`
   for (const [id, manifest, plugin] of [
     ['stock', { provides: { stock: '1.0.0' } }, provider],
     ['shop', { optional: { stock: '^1.0.0' } }, undefined],

@@ -8,11 +8,16 @@ import { skip, temporarySchema } from '../postgres-schema.ts'
 import { runApp, runOnTerminal } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
 
+// Several commands a test, on a machine that may be busy.
+t.setTimeout(300_000)
+
 const DOWN = 'ALTER TABLE note DROP COLUMN colour'
 
 async function migrationsIn(directory: string): Promise<string[]> {
   const { databaseFile = '' } = await readConfig(directory)
-  return readFileContents(databaseFile).ledger.flatMap(({ module, name }) => (module === 'note' ? [name] : []))
+  return readFileContents(databaseFile).ledger.flatMap(({ module, name }) =>
+    module === 'note' ? [name] : [],
+  )
 }
 
 /** Versions 1 and 2 were installed, and `note` names a registry's package, whose newest is version 1. */
@@ -57,7 +62,9 @@ t.test('where it is not available, a downgrade is told and asked, and refused in
   const refused = await run('module-install', 'note')
   t.match(refused, {
     exitCode: 4,
-    json: { error: { code: 'downgrade', message: /note 1\.0\.0.*2\.0\.0/, hint: /note-2\.0\.0\.tgz.*--yes/ } },
+    json: {
+      error: { code: 'downgrade', message: /note 1\.0\.0.*2\.0\.0/, hint: /note-2\.0\.0\.tgz.*--yes/ },
+    },
   })
   t.match(refused.stderr, /older +2\.0\.0 was installed here/, 'the plan tells it')
   const asked = /note 1\.0\.0 is older than 2\.0\.0.*\[y\/N\]/s

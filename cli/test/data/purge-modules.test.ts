@@ -52,7 +52,10 @@ t.test('what cannot be purged is not removed: the database is gone', async (t) =
 t.test('a module without tables is removed with --purge before any database exists', async (t) => {
   const { root, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
-  t.match(await run('module-remove', '--purge', 'hello'), { exitCode: 0, json: { removed: ['hello'], purged: [] } })
+  t.match(await run('module-remove', '--purge', 'hello'), {
+    exitCode: 0,
+    json: { removed: ['hello'], purged: [] },
+  })
 })
 
 t.test('a running host purges without a failed request', async (t) => {

@@ -18,9 +18,9 @@ export {
   MigrationError,
   NoDatabaseError,
   StillNeededError,
-  UnknownMigrationError,
   StorageBusyError,
   StorageUnreachableError,
+  UnknownMigrationError,
 } from './port/errors.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'

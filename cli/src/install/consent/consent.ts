@@ -43,7 +43,9 @@ async function confirmDowngrades({ input, plans, downgrades }: Planned): Promise
   const older = plans.filter(({ downgradeFrom }) => downgradeFrom !== null)
   if (yes || older.length === 0) return
   if (terminal.interactive) {
-    const texts = older.map(({ id, version, downgradeFrom }) => `${id} ${version} is older than ${downgradeFrom}`)
+    const texts = older.map(
+      ({ id, version, downgradeFrom }) => `${id} ${version} is older than ${downgradeFrom}`,
+    )
     return await confirm(terminal, yes, `${texts.join(' and ')}, which was here. Install the older version?`)
   }
   const unchosen = downgrades.find(({ isChosen }) => !isChosen)

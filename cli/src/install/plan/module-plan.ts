@@ -68,7 +68,8 @@ export async function planOf(
     replaces: previous?.version ?? null,
     isOlder: previous !== undefined && semver.lt(version, previous.version),
     /** The newer version whose migrations stay in the database; null if it is no downgrade. */
-    downgradeFrom: previous && semver.lt(version, previous.version) ? previous.version : (appliedVersion ?? null),
+    downgradeFrom:
+      previous && semver.lt(version, previous.version) ? previous.version : (appliedVersion ?? null),
     /** Of the same version with other content, which it replaces: a folder that changed. */
     replacesContent:
       previous?.version === version && previous.integrity !== integrity ? previous.integrity : null,

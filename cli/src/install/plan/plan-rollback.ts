@@ -1,8 +1,19 @@
-import { type AppliedMigration, callRunningHost, type Generation, hostLabel, runWithoutHost } from '@mortise/host'
+import {
+  type AppliedMigration,
+  callRunningHost,
+  type Generation,
+  hostLabel,
+  runWithoutHost,
+} from '@mortise/host'
 import { changesBetween } from '../../changes/changes-between.ts'
 import { isSame } from '../../changes/current-generation.ts'
 import { assertArchivable } from '../../data/archives.ts'
-import { findSnapshot, planSnapshot, type SnapshotPlan, withoutSnapshot } from '../../data/restore-snapshot.ts'
+import {
+  findSnapshot,
+  planSnapshot,
+  type SnapshotPlan,
+  withoutSnapshot,
+} from '../../data/restore-snapshot.ts'
 import { type Failure, irreversible, newerHostServes } from '../../failures/index.ts'
 import {
   isOfHost,

@@ -78,7 +78,9 @@ export async function plan(verified: Verified): Promise<Planned> {
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
   const knownOf = (id: string) => verified.downgrades.find((one) => one.id === id)?.known.version
-  const plans = await Promise.all(arriving.map((one, index) => planOf(one, previousVersions[index], knownOf(one.id))))
+  const plans = await Promise.all(
+    arriving.map((one, index) => planOf(one, previousVersions[index], knownOf(one.id))),
+  )
   for (const one of plans) terminal.note(planText(one))
   reportUnknownEvents(plans, beside, terminal)
   if (input.failOnBreaking) refuseBreaking(plans)
