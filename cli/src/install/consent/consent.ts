@@ -17,6 +17,7 @@ import type { Planned } from '../plan/plan.ts'
 export async function consent(planned: Planned): Promise<void> {
   const { input, previous, fromOutside, arriving, restored, rollback, purge } = planned
   const { directory, terminal, dryRun, yes = false } = input
+  if (!fromOutside && !dryRun) await confirmDowngrades(planned)
   // A restored package was installed here before, or came with `git pull` into a fresh clone.
   const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
@@ -25,7 +26,6 @@ export async function consent(planned: Planned): Promise<void> {
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), input)
   if (dryRun) return
-  if (!fromOutside) await confirmDowngrades(planned)
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
   else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
   if (purge.drops.length > 0) {
