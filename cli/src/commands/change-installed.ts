@@ -34,9 +34,9 @@ export async function changeInstalled(
 export async function switchModules(call: Call, kind: 'enable' | 'disable'): Promise<void> {
   const names = call.arguments
   const done = await changeInstalled(call, [`module-${kind}`, ...names], { kind, names })
-  const { generation, changed, unchanged, live, settled } = done
+  const { generation, changed, unchanged, dependants, live, settled } = done
   call.terminal.result(
-    { generation, changed, unchanged, live, ...(settled !== undefined && { settled }) },
+    { generation, changed, unchanged, dependants, live, ...(settled !== undefined && { settled }) },
     [
       ...unchanged.map((id) => `Nothing to do: ${id} is already ${kind}d.`),
       ...changed.map((id) => `${kind === 'enable' ? 'Enabled' : 'Disabled'} ${id}.`),

@@ -16,12 +16,13 @@ export const command: Command = {
     const purge = call.options.purge === true
     const words = ['module-remove', ...(purge ? ['--purge'] : []), ...names]
     const done = await changeInstalled(call, words, { kind: 'remove', names, purge })
-    const { directory, switched, generation, changed: removed, absent, purged, live } = done
+    const { directory, switched, generation, changed: removed, absent, purged, dependants, live } = done
     call.terminal.result(
       {
         generation,
         removed,
         absent,
+        dependants,
         purged: purged.map((each) => ({ ...each, restore: restoreCommand(directory, each.archive) })),
         live,
       },

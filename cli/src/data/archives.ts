@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { makeFolder, readConfig } from '@mortise/host'
 import { findApplication } from '../application/find-application.ts'
@@ -36,6 +36,20 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
 export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
   await makeFolder(folderOf(directory, folder), 0o700)
   return relative(directory, unusedPath(join(folderOf(directory, folder), name), '.tgz'))
+}
+
+/** The newest archive of a purge of each of these modules, relative to the application folder. */
+export async function purgedArchives(directory: string, modules: readonly string[]): Promise<string[]> {
+  const folder = folderOf(directory, 'purged')
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const ofModule = (id: string) => (name: string) =>
+    name.startsWith(`${id}-`) && /^\d+(?:-\d+)?\.tgz$/.test(name.slice(id.length + 1))
+  const inOrder = names.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+  const newest = modules.flatMap((id) => inOrder.findLast(ofModule(id)) ?? [])
+  return newest.map((name) => relative(directory, join(folder, name)))
 }
 
 /** The command that restores an archive, for the same working directory. */

@@ -14,15 +14,19 @@ import {
   pauseWrites,
   postgresData,
   readConfig,
+  readGenerations,
   removeDatabaseIdentity,
   replaceFile,
   StorageUnreachableError,
+  UnknownMigrationError,
 } from '@mortise/host'
 import { DatabaseError } from '@mortise/module-sdk'
+import semver from 'semver'
 import { readConfigText } from '../application/config-text.ts'
 import { setInJson } from '../application/edit-json.ts'
 import {
   databaseOverridden,
+  type Failure,
   moveBusy,
   moveInterrupted,
   moveTargetUnreachable,
@@ -31,6 +35,7 @@ import {
   notOnSqlite,
   wrongMoveTarget,
 } from '../failures/index.ts'
+import { exactSpec, lockedModule } from '../store/installed-packages.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -86,7 +91,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   const sets = await storedMigrations(directory)
   const { withMove } = await postgresData()
   const source = config.auth.issuer ?? directory
-  return await asFailures(() =>
+  return await asFailures(directory, () =>
     withMove({ file, url, sets, source, kept: keptTables }, async (move) => {
       await terminal.during('Copying', () => move.pass())
       const begun = performance.now()
@@ -171,12 +176,13 @@ function targetOf(to: string | undefined): { url: string; name: string } {
   }
 }
 
-async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {
+async function asFailures<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof UnknownMigrationError) throw await notInStore(directory, error)
     if (error instanceof MigrationError || (error instanceof DatabaseError && error.kind === 'foreign-key')) {
-      throw notMovable({ reason: error.message, cause: error })
+      throw notMovable({ hint: 'other', reason: error.message, cause: error })
     }
     if (error instanceof StorageUnreachableError) {
       throw moveTargetUnreachable({ reason: error.message, cause: error })
@@ -184,6 +190,16 @@ async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> 
     if (error instanceof DatabaseError) throw moveInterrupted({ reason: error.message, cause: error })
     throw error
   }
+}
+
+/** Names the newest version that was installed here: its package has all applied migrations. */
+async function notInStore(directory: string, error: UnknownMigrationError): Promise<Failure> {
+  const { known } = await readGenerations(directory)
+  const past = known.flatMap(({ lock }) => lockedModule(lock, error.module) ?? [])
+  const newest = past.toSorted((one, other) => semver.compare(one.version, other.version)).at(-1)
+  const about = { reason: error.message, cause: error }
+  if (newest === undefined) return notMovable({ hint: 'other', ...about })
+  return notMovable({ hint: 'install', ...about, spec: exactSpec(newest, directory) })
 }
 
 const withoutPassword = (url: string) => url.replace(/^([^/]*\/\/[^:@/?]*):[^@/]*@/, '$1@')

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   callApplication,
+  callRunningHost,
   databaseAddress,
   extractModule,
   type LockFile,
@@ -16,7 +18,7 @@ import {
 import { assertServedNowhereElse } from '../application/other-hosts.ts'
 import { doneRecord } from '../changes/audit-record.ts'
 import { notPurgeable } from '../failures/index.ts'
-import { installedId } from '../store/installed-packages.ts'
+import { installedId, lockedModule, readInstalled } from '../store/installed-packages.ts'
 import { makeStaging } from '../store/staging.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertArchivable, freeArchive } from './archives.ts'
@@ -84,7 +86,12 @@ async function drop(directory: string, module: string, details: OperatorRecord['
  */
 export async function planPurge(directory: string, names: readonly string[]): Promise<PurgePlan> {
   const lock = await readLockFile(directory)
-  const { order, tables } = await rehearse(directory, await idsOf(directory, lock, names))
+  const ids = await idsOf(directory, lock, names)
+  if (await isDatabaseGone(directory)) {
+    await assertNothingToArchive(directory, lock, ids)
+    return { modules: [], drops: [] }
+  }
+  const { order, tables } = await rehearse(directory, ids)
   // If the modules are already removed, wait for the hosts that share the folder to follow.
   const installed = order.filter((id) => Object.hasOwn(lock.modules, id))
   if (installed.length > 0) await assertServedNowhereElse(directory, installed)
@@ -94,6 +101,30 @@ export async function planPurge(directory: string, names: readonly string[]): Pr
   if ('url' in place) await tryOnPostgres(place.url, order)
   const { rows } = await readContents(place)
   return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }
+}
+
+async function isDatabaseGone(directory: string): Promise<boolean> {
+  const { databaseFile } = await readConfig(directory)
+  if (databaseFile === undefined || existsSync(databaseFile)) return false
+  return (await callRunningHost(directory, 'state')) === undefined
+}
+
+/** @throws {Failure} if one of the modules had tables in the database */
+async function assertNothingToArchive(
+  directory: string,
+  lock: LockFile,
+  ids: readonly string[],
+): Promise<void> {
+  // Refuses a lost database that a host has used, with the ways to get it back.
+  await callApplication(directory, 'schema')
+  for (const id of ids) {
+    const locked = lockedModule(lock, id)
+    if (locked === undefined) continue
+    const { manifest } = await readInstalled(id, locked, directory)
+    if (manifest.migrations === undefined) continue
+    const { databaseFile } = await readConfig(directory)
+    throw notPurgeable({ reason: `the database with the tables of ${id} is missing: ${databaseFile}` })
+  }
 }
 
 async function rehearse(directory: string, ids: readonly string[]) {

@@ -5,6 +5,7 @@ import {
   type DatabaseContents,
   databaseAddress,
   findCorruption,
+  type Generation,
   type LockFile,
   MigrationError,
   readConfig,
@@ -14,13 +15,14 @@ import {
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
 import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
-import { noSnapshot, notConfirmed, snapshotUnusable } from '../failures/index.ts'
-import { type MigrationNames, migrationsBeyond } from '../store/applied-migrations.ts'
+import { type Failure, noSnapshot, notConfirmed, snapshotUnusable } from '../failures/index.ts'
+import { type MigrationNames, migrationsAfter } from '../store/applied-migrations.ts'
 import { removeLeftovers } from '../store/leftovers.ts'
 import { makeStaging } from '../store/staging.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { DATA } from './archive-manifest.ts'
+import { purgedArchives, restoreCommand } from './archives.ts'
 import { assertRoom } from './disk-room.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
@@ -45,28 +47,50 @@ interface TableChange {
   readonly snapshot: number
 }
 
-/** The newest snapshot without migrations beyond these: the one that loses least. */
-export async function findSnapshot(directory: string, names: MigrationNames): Promise<Snapshot | undefined> {
+/**
+ * The newest snapshot without migrations of changes after `back`: the one that loses least.
+ * @param names the migrations in the packages of `back`
+ */
+export async function findSnapshot(
+  directory: string,
+  names: MigrationNames,
+  back: Generation,
+): Promise<Snapshot | undefined> {
   const snapshots = await readSnapshots(directory)
-  return snapshots.findLast(({ file }) => migrationsBeyond(names, contentsOf(file).ledger).length === 0)
+  return snapshots.findLast(({ file }) => migrationsAfter(names, contentsOf(file).ledger, back).length === 0)
 }
 
 /**
- * Finds the snapshot before the first migration that the packages of `target` lack, and the loss
- * that it means.
- * @param names the migrations in those packages
+ * Finds the snapshot before the first migration after `back`, and the loss that it means.
+ * @param names the migrations in the packages of `back`
  * @throws {Failure} if there is none (4)
  */
 export async function planSnapshot(
   directory: string,
-  target: LockFile,
   names: MigrationNames,
+  back: Generation,
 ): Promise<SnapshotPlan> {
   const database = databaseAddress(await readConfig(directory))
-  const snapshot = await findSnapshot(directory, names)
-  if (snapshot === undefined) throw noSnapshot({ generation: target.generation })
+  const snapshot = await findSnapshot(directory, names, back)
+  if (snapshot === undefined) {
+    const { generation, lock } = back
+    const reason = 'there is no snapshot of a matching database'
+    throw await withoutSnapshot(directory, { generation, reason, modules: Object.keys(lock.modules) })
+  }
   const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
   return { snapshot, tables, loss: lossOf(snapshot, tables) }
+}
+
+/** @param about.modules the modules whose purged data the operator may look for */
+export async function withoutSnapshot(
+  directory: string,
+  about: { readonly generation: number; readonly reason: string; readonly modules: readonly string[] },
+): Promise<Failure> {
+  const { generation, reason, modules } = about
+  const archives = await purgedArchives(directory, modules)
+  if (archives.length === 0) return noSnapshot({ hint: 'none', generation, reason })
+  const ways = archives.map((archive) => restoreCommand(directory, archive)).join(', ')
+  return noSnapshot({ hint: 'purged', generation, reason, ways })
 }
 
 /**

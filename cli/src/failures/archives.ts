@@ -32,8 +32,12 @@ export const noSecretInArchive = define.refused(
 
 export const noSnapshot = define.refused(
   'no-snapshot',
-  'The application cannot go back to generation {generation}: there is no snapshot of a matching database.',
-  'Nothing was changed. Snapshots are kept for the last five generations. Restore an older backup: app restore',
+  'The application cannot go back to generation {generation} with a snapshot: {reason}.',
+  {
+    none: 'Nothing was changed. Go back without --restore-snapshot, or restore an older backup: app restore. Snapshots are kept for the last five generations.',
+    purged:
+      'Nothing was changed. The purged data are in an archive: go back without --restore-snapshot, then restore them with the host stopped: {ways}',
+  },
 )
 
 export const snapshotUnusable = define.refused(

@@ -77,11 +77,11 @@ export const notPurgeable = define.refused(
   'Nothing was changed. Correct the cause, or remove the module without --purge.',
 )
 
-export const notMovable = define.refused(
-  'not-movable',
-  'The data cannot be moved: {reason}.',
-  'The application still uses SQLite. Correct the cause, then run the command again.',
-)
+export const notMovable = define.refused('not-movable', 'The data cannot be moved: {reason}.', {
+  other: 'The application still uses SQLite. Correct the cause, then run the command again.',
+  install:
+    'The application still uses SQLite. Install that version, then run the command again: app module-install {spec}',
+})
 
 export const moveTargetUnreachable = define.unexpected(
   'database-unreachable',

@@ -6,7 +6,14 @@ export const breaking = define.refused(
   'Nothing was changed. Adapt the callers and modules that depend on it, then install it without --fail-on-breaking.',
 )
 
+export const downgradeRefused = define.refused(
+  'downgrade',
+  '{id} {version} would be a downgrade: {known} was installed here, its migrations stay in the database, and its package is not available.',
+  'Nothing was changed. Install that version: app module-install {spec}. To install {version}, add --yes.',
+)
+
 export const notInstalled = define.notFound('not-installed', '{name} is not installed.', {
+  misspelt: 'Did you mean {near}?',
   installed: 'These are installed: {installed}.',
   path: 'Name an installed module. To install another version from there: app module-install {name}',
   nothing: 'Nothing is installed.',

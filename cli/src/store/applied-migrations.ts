@@ -4,6 +4,7 @@ import {
   type AppliedMigration,
   callApplication,
   type DatabaseSchema,
+  type Generation,
   hostMigrations,
   type LockFile,
 } from '@mortise/host'
@@ -51,6 +52,15 @@ async function namesIn(folder: string | undefined): Promise<ReadonlySet<string>>
 /** The applied migrations of the named modules that their packages lack. */
 export function migrationsBeyond(names: MigrationNames, ledger: Ledger): Ledger {
   return ledger.filter(({ module, name }) => names.get(module)?.has(name) === false)
+}
+
+/**
+ * The same, without those that were there when `since` came into force. They stay at the way back:
+ * no later change applied them.
+ */
+export function migrationsAfter(names: MigrationNames, ledger: Ledger, since: Generation): Ledger {
+  const from = Date.parse(since.at)
+  return migrationsBeyond(names, ledger).filter(({ appliedAt }) => !(appliedAt <= from))
 }
 
 /** Whether packages have migrations that are not applied. */

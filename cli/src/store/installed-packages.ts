@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import {
   type LockedModule,
+  type LockedPackage,
   type LockFile,
   lockedPackages,
   type ModulePackage,
+  nearest,
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { notInstalled, storeIncomplete } from '../failures/index.ts'
+import { type Failure, notInstalled, storeIncomplete } from '../failures/index.ts'
 
 /** The generations whose packages and snapshots stay: the reach of a rollback. */
 export const KEPT = 5
@@ -17,6 +20,12 @@ export const KEPT = 5
  */
 export function lockedModule(lock: LockFile, id: string): LockedModule | undefined {
   return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined
+}
+
+/** What installs exactly this package again. */
+export function exactSpec({ spec, package: name, version }: LockedPackage, directory: string): string {
+  if (spec.startsWith('file:')) return resolve(directory, spec.slice('file:'.length))
+  return `${spec.startsWith('npm:') ? 'npm:' : ''}${name}@${version}`
 }
 
 /** The id of the installed module with this id or package name. */
@@ -31,9 +40,17 @@ export function installedId(lock: LockFile, name: string): string | undefined {
  */
 export function requireInstalled(lock: LockFile, name: string): string {
   const id = installedId(lock, name)
-  if (id !== undefined) return id
+  if (id === undefined) throw unknownHere(lock, name)
+  return id
+}
+
+/** The failure for a name that is not installed. */
+export function unknownHere(lock: LockFile, name: string): Failure {
   const installed = Object.keys(lock.modules)
-  throw installed.length > 0
+  const packages = Object.values(lock.modules).map((locked) => locked.package)
+  const near = nearest(name, [...installed, ...packages])
+  if (near.length > 0) return notInstalled({ hint: 'misspelt', name, near: near.join(' or ') })
+  return installed.length > 0
     ? notInstalled({ hint: 'installed', name, installed: installed.join(', ') })
     : notInstalled({ hint: 'nothing', name })
 }

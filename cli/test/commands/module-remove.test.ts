@@ -6,22 +6,35 @@ import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-t.test('a module that is not installed is nothing to do', async (t) => {
-  const { directory, run } = await testApplication(t)
-  t.match(await run('module-remove', 'nothing'), {
-    exitCode: 0,
-    json: { removed: [], absent: ['nothing'], generation: 0 },
-  })
-  t.equal((await readLockFile(directory)).generation, 0)
+t.test('a module that was removed is nothing to do', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-remove', 'hello')
+  for (const name of ['hello', '@acme/hello'])
+    t.match(await run('module-remove', name), { exitCode: 0, json: { removed: [], absent: [name] } })
+  t.equal((await readLockFile(directory)).generation, 2)
+})
+
+t.test('a name that was never installed is a typo, and nothing is removed', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  t.match(await run('module-remove', 'hello'), { exitCode: 3, json: { error: { code: 'not-installed' } } })
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  for (const words of [['helo'], ['hello', 'helo'], ['--purge', 'helo']]) {
+    t.match(await run('module-remove', ...words), {
+      exitCode: 3,
+      json: { error: { code: 'not-installed', hint: /^Did you mean hello/ } },
+    })
+  }
+  t.ok((await readLockFile(directory)).modules.hello)
 })
 
 t.test('several modules are removed as one change, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   for (const id of ['a', 'b', 'c'])
     await run('module-install', await sampleTarball(join(root, `${id}.tgz`), { id }))
-  const { exitCode, json } = await run('module-remove', 'a', '@acme/c', 'a', 'nothing')
+  const { exitCode, json } = await run('module-remove', 'a', '@acme/c', 'a')
   t.equal(exitCode, 0)
-  t.match(json, { generation: 4, removed: ['a', 'c'], absent: ['nothing'] })
+  t.match(json, { generation: 4, removed: ['a', 'c'], absent: [] })
   t.strictSame(Object.keys((await readLockFile(directory)).modules), ['b'])
 })
 
@@ -59,14 +72,14 @@ t.test('live says whether a host serves the generation, also when there was noth
   const file = await sampleTarball(join(root, 'hello.tgz'))
   t.match((await run('module-install', file)).json, { live: false })
   t.match((await run('module-install', file)).json, { live: false, unchanged: ['hello'] })
-  t.match((await run('module-remove', 'nothing')).json, { live: false })
   t.match(
     (await runApp('module-remove', 'hello', '--dir', directory)).stdout,
     /The application is not running/,
   )
+  t.match((await run('module-remove', 'hello')).json, { live: false, absent: ['hello'] })
   await run('module-install', file)
   await runningHost(t, directory)
   t.match((await run('module-install', file)).json, { live: true, unchanged: ['hello'] })
-  t.match((await run('module-remove', 'nothing')).json, { live: true, absent: ['nothing'] })
   t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /host no longer serves it/)
+  t.match((await run('module-remove', 'hello')).json, { live: true, absent: ['hello'] })
 })

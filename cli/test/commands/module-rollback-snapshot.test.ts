@@ -161,6 +161,17 @@ t.test('a damaged or missing snapshot is not restored, and nothing changes', asy
   t.equal(await count(directory), 5)
 })
 
+t.test('without a migration in between there is no snapshot to restore: the archive is named', async (t) => {
+  const { directory, run } = await upgraded(t)
+  t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
+  const lock = await readLockFile(directory)
+  t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
+    exitCode: 4,
+    json: { error: { code: 'no-snapshot', hint: /app restore .*\.app\/purged\/note-3\.tgz/ } },
+  })
+  t.strictSame(await readLockFile(directory), lock)
+})
+
 t.test('after kill -9 at any moment, data and lock file are as before or after', async (t) => {
   const { root, directory, run } = await upgraded(t)
   const saved = join(root, 'saved')

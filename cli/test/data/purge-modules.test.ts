@@ -1,4 +1,4 @@
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readLockFile } from '@mortise/host'
@@ -36,6 +36,26 @@ t.test('a purge moves the tables of a module to an archive', async (t) => {
     },
     'data that a removal had left are purged too, and no archive is overwritten',
   )
+})
+
+t.test('what cannot be purged is not removed: the database is gone', async (t) => {
+  const { directory, run } = await noteVersions(t, undefined, 'v1')
+  await rm(join(directory, 'data'), { recursive: true })
+  const lock = await readLockFile(directory)
+  t.match(await run('module-remove', '--purge', 'note'), {
+    exitCode: 4,
+    json: { error: { code: 'not-purgeable', message: /app\.db/, hint: /^Nothing was changed/ } },
+  })
+  t.strictSame(await readLockFile(directory), lock)
+})
+
+t.test('a module without tables is removed with --purge before any database exists', async (t) => {
+  const { root, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  t.match(await run('module-remove', '--purge', 'hello'), {
+    exitCode: 0,
+    json: { removed: ['hello'], purged: [] },
+  })
 })
 
 t.test('a running host purges without a failed request', async (t) => {

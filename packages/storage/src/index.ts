@@ -20,6 +20,7 @@ export {
   StillNeededError,
   StorageBusyError,
   StorageUnreachableError,
+  UnknownMigrationError,
 } from './port/errors.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'

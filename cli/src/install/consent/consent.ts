@@ -1,6 +1,8 @@
 import { type LockedModule, readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
+import { downgradeRefused } from '../../failures/index.ts'
+import { exactSpec } from '../../store/installed-packages.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Input } from '../input.ts'
@@ -16,6 +18,7 @@ import type { Planned } from '../plan/plan.ts'
 export async function consent(planned: Planned): Promise<void> {
   const { input, previous, fromOutside, arriving, restored, rollback, purge } = planned
   const { directory, terminal, dryRun, yes = false } = input
+  if (!fromOutside && !dryRun) await confirmDowngrades(planned)
   // A restored package was installed here before, or came with `git pull` into a fresh clone.
   const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
@@ -31,6 +34,29 @@ export async function consent(planned: Planned): Promise<void> {
     terminal.note(`Drops ${purgeText(purge)}. The command archives them first.`)
     await confirm(terminal, yes, 'Drop that?')
   }
+}
+
+/**
+ * Asks before a version that is older than the migrations in the database. Without a terminal, it
+ * is refused unless the operator chose the version.
+ */
+async function confirmDowngrades({ input, plans, downgrades }: Planned): Promise<void> {
+  const { terminal, yes = false } = input
+  const older = plans.filter(({ downgradeFrom }) => downgradeFrom !== null)
+  if (yes || older.length === 0) return
+  if (terminal.interactive) {
+    const texts = older.map(
+      ({ id, version, downgradeFrom }) => `${id} ${version} is older than ${downgradeFrom}`,
+    )
+    return await confirm(terminal, yes, `${texts.join(' and ')}, which was here. Install the older version?`)
+  }
+  const unchosen = downgrades.find(({ isChosen }) => !isChosen)
+  const plan = older.find(({ id }) => id === unchosen?.id)
+  if (!unchosen || !plan) return
+  const { id, version } = plan
+  const { known } = unchosen
+  const spec = exactSpec(known, input.directory)
+  throw downgradeRefused({ id, version, known: known.version, spec })
 }
 
 /** Asks before an installation from a source that neither the index nor a `known` package names. */

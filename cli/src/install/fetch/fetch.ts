@@ -8,6 +8,7 @@ import type { Source } from '../resolve/source.ts'
 import type { Candidate } from './candidate.ts'
 import { fetchPackage } from './fetch-package.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { type Downgrade, preferKnown } from './prefer-known.ts'
 import { ageLimit } from './release-age.ts'
 import { missingInStore, type Restorable, restorePackages, stageLocked } from './restore-store.ts'
 import { stageAll } from './stage-all.ts'
@@ -22,9 +23,10 @@ export interface Fetched extends Resolved {
   readonly restored: readonly Restorable[]
   /** Why the others could not be fetched. Nothing new is fetched then. */
   readonly failures: readonly unknown[]
+  readonly downgrades: readonly Downgrade[]
 }
 
-export const nothingFetched = { modules: [], missing: [], restored: [], failures: [] }
+export const nothingFetched = { modules: [], missing: [], restored: [], failures: [], downgrades: [] }
 
 /** Fetches what the store lacks. */
 export async function fetch(resolved: Resolved): Promise<Fetched> {
@@ -60,7 +62,11 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
   )
   const hostSource = await unlessPinned(resolved, npm)
   const fresh = await stageAll(sources, hostSource, { ...options, limit }, terminal)
-  return { ...resolved, ...fresh, missing, restored, failures }
+  const preferred = await preferKnown(resolved, fresh.modules, options)
+  return {
+    ...{ ...resolved, ...fresh, ...preferred, missing, failures },
+    restored: [...restored, ...preferred.restored],
+  }
 }
 
 /**

@@ -49,6 +49,8 @@ export async function planOf(
   candidate: Omit<Candidate, 'source'> & Partial<Pick<Candidate, 'source'>>,
   previous?: PreviousVersion,
   isNewSource = false,
+  /** A newer version that was installed here, and whose migrations are in the database. */
+  appliedVersion?: string,
 ) {
   const { package: found, json, from: origin, files, bytes, integrity, tree } = candidate
   const { name, version, manifest, settingsSchema, directory } = found
@@ -69,6 +71,9 @@ export async function planOf(
     version,
     replaces: previous?.version ?? null,
     isOlder: previous !== undefined && semver.lt(version, previous.version),
+    /** The newer version whose migrations stay in the database; null if it is no downgrade. */
+    downgradeFrom:
+      previous && semver.lt(version, previous.version) ? previous.version : (appliedVersion ?? null),
     /** Of the same version with other content, which it replaces: a folder that changed. */
     replacesContent:
       previous?.version === version && previous.integrity !== integrity ? previous.integrity : null,

@@ -1,16 +1,28 @@
-import { type AppliedMigration, callRunningHost, hostLabel, runWithoutHost } from '@mortise/host'
+import {
+  type AppliedMigration,
+  callRunningHost,
+  type Generation,
+  hostLabel,
+  runWithoutHost,
+} from '@mortise/host'
 import { changesBetween } from '../../changes/changes-between.ts'
 import { isSame } from '../../changes/current-generation.ts'
 import { assertArchivable } from '../../data/archives.ts'
-import { findSnapshot, planSnapshot, type SnapshotPlan } from '../../data/restore-snapshot.ts'
+import {
+  findSnapshot,
+  planSnapshot,
+  type SnapshotPlan,
+  withoutSnapshot,
+} from '../../data/restore-snapshot.ts'
 import { type Failure, irreversible, newerHostServes } from '../../failures/index.ts'
 import {
   isOfHost,
   lockMigrationNames,
   type MigrationNames,
-  migrationsBeyond,
+  migrationsAfter,
   readLedger,
 } from '../../store/applied-migrations.ts'
+import { lockedModule } from '../../store/installed-packages.ts'
 import { makeStaging } from '../../store/staging.ts'
 import type { Verified } from '../verify/verify.ts'
 import { planUndo, type RollbackPlan } from './plan-rollback-drops.ts'
@@ -27,26 +39,32 @@ export interface Rollback {
 }
 
 /**
- * Plans the rollback to a previous generation. It undoes the migrations that the generation's
- * packages lack, with the down migrations in the ledger, so it needs no module code. Data of
+ * Plans the rollback to a previous generation. It undoes the migrations that later changes applied
+ * and the generation's packages lack, with the down migrations in the ledger, so it needs no module code. Data of
  * modules outside that generation stay, as after a removal.
  * @throws {Failure} if a migration in between cannot be undone (4)
  */
 export async function planRollback({ input, previous, target, back, staging }: Verified): Promise<Rollback> {
   const { directory, terminal, dryRun } = input
-  const to = back?.generation as number
+  const generation = back as Generation
+  const to = generation.generation
   const changes = changesBetween(previous, target).map(({ text }) => text)
   const nothing = { to, plan: { changes, undo: [], drops: [] }, migrations: [] }
   if (isSame(target, previous)) return nothing
   const names = await lockMigrationNames(directory, target)
-  const undo = migrationsBeyond(names, await readLedger(directory))
-  if (input.kind === 'rollback' && input.withSnapshot && undo.length > 0) {
-    const snapshot = await planSnapshot(directory, target, names)
+  const undo = migrationsAfter(names, await readLedger(directory), generation)
+  if (input.kind === 'rollback' && input.withSnapshot) {
+    if (undo.length === 0) {
+      const modules = Object.keys(target.modules).filter((id) => lockedModule(previous, id) === undefined)
+      const reason = 'no change since then migrated the database'
+      throw await withoutSnapshot(directory, { generation: to, reason, modules })
+    }
+    const snapshot = await planSnapshot(directory, names, generation)
     if (dryRun) terminal.note(snapshot.loss)
     return { ...nothing, snapshot }
   }
   const stuck = undo.find(({ down }) => down === null)
-  if (stuck) throw await notReversible(directory, to, stuck, names)
+  if (stuck) throw await notReversible(directory, generation, stuck, names)
   if (undo.some(isOfHost)) await assertStopped(directory, to)
   const migrations = undo.map(({ module, name }) => ({ module, name }))
   const drops = await planUndo(directory, migrations, await makeStaging(staging))
@@ -60,13 +78,13 @@ export async function planRollback({ input, previous, target, back, staging }: V
 
 async function notReversible(
   directory: string,
-  to: number,
+  to: Generation,
   { module, name: migration }: AppliedMigration,
   names: MigrationNames,
 ): Promise<Failure> {
   // An unreadable snapshot is not offered.
-  const snapshot = await findSnapshot(directory, names).catch(() => undefined)
-  const stuck = { generation: to, migration, module }
+  const snapshot = await findSnapshot(directory, names, to).catch(() => undefined)
+  const stuck = { generation: to.generation, migration, module }
   return snapshot === undefined
     ? irreversible({ hint: 'backup', ...stuck })
     : irreversible({ hint: 'snapshot', ...stuck, at: snapshot.at })

@@ -5,6 +5,7 @@ import type { Verified } from '../verify/verify.ts'
 import { refuseBreaking } from './breaking/breaking-change.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkNotRequired } from './checks/not-required.ts'
+import { type Dependant, dependantsOf, dependantText } from './dependants.ts'
 import { type HostPlan, hostPlanOf, modulesToDisable } from './host-plan.ts'
 import { isNewSource } from './is-new-source.ts'
 import { type Plan, planOf, previousVersionOf } from './module-plan.ts'
@@ -29,6 +30,8 @@ export interface Planned extends Verified {
   readonly rollback?: Rollback
   /** The tables to drop. */
   readonly purge: PurgePlan
+  /** The modules that lose a contract. */
+  readonly dependants: readonly Dependant[]
 }
 
 /** @throws {Failure} if the change is impossible */
@@ -37,17 +40,16 @@ export async function plan(verified: Verified): Promise<Planned> {
   const { directory, terminal, dryRun } = input
   const nothing = {
     ...{ ...verified, plans: [], restoredPlans: [], leaving: [], others: beside, replaced: [] },
-    purge: { modules: [], drops: [] },
+    ...{ purge: { modules: [], drops: [] }, dependants: [] },
   }
   if (input.kind === 'rollback') return { ...nothing, rollback: await planRollback(verified) }
-  if (input.kind === 'disable') {
-    await checkNotRequired(directory, previous, verified.changed, 'disabled')
-    return nothing
-  }
-  if (input.kind === 'remove') {
-    const purge = input.purge ? await planPurge(directory, input.names) : nothing.purge
-    await checkNotRequired(directory, previous, verified.changed, 'removed')
-    return { ...nothing, purge }
+  if (input.kind === 'disable' || input.kind === 'remove') {
+    const isRemoval = input.kind === 'remove'
+    const purge = isRemoval && input.purge ? await planPurge(directory, input.names) : nothing.purge
+    const dependants = await dependantsOf(directory, previous, verified.changed)
+    for (const one of dependants) terminal.note(dependantText(one))
+    await checkNotRequired(directory, previous, verified.changed, isRemoval ? 'removed' : 'disabled')
+    return { ...nothing, purge, dependants }
   }
 
   const restoredPlans: Plan[] = []
@@ -79,6 +81,7 @@ export async function plan(verified: Verified): Promise<Planned> {
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
+  const knownOf = (id: string) => verified.downgrades.find((one) => one.id === id)?.known.version
   const installed = Object.values(previous.modules)
   const plans = await Promise.all(
     arriving.map((one, index) =>
@@ -86,6 +89,7 @@ export async function plan(verified: Verified): Promise<Planned> {
         one,
         previousVersions[index],
         one.candidate !== undefined && isNewSource(one.candidate, installed),
+        knownOf(one.id),
       ),
     ),
   )

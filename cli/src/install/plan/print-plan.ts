@@ -9,7 +9,7 @@ import type { HostPlan } from './host-plan.ts'
 import { listed } from './listed.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
-import { titleOf } from './summarize-plan.ts'
+import { olderText, titleOf } from './summarize-plan.ts'
 
 /** All of a plan. */
 export function planText(plan: Plan): string {
@@ -24,6 +24,7 @@ export function planText(plan: Plan): string {
         ? []
         : [`differs from the previous ${plan.version} (${plan.replacesContent}): raise the version`],
     ],
+    ['older', plan.replaces === null && plan.downgradeFrom !== null ? [olderText(plan)] : []],
     ['routes', access === null ? plan.routes : accessRows(access)],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
     ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],

@@ -26,6 +26,10 @@ export const restoredText = (plan: Plan): string =>
     ['integrity', [plan.integrity]],
   ])
 
+/** For a module whose newer version was removed. */
+export const olderText = ({ downgradeFrom }: Plan) =>
+  `${downgradeFrom} was installed here, and its migrations stay in the database`
+
 /** `hello 1.1.0 (instead of 1.0.0)` */
 export function titleOf({ id, version, replaces, isOlder }: Plan): string {
   const older = isOlder ? ', which is newer: its tables stay' : ''
@@ -57,13 +61,14 @@ function changesOf(plan: Plan): string[] {
 
 /** What the operator agrees to. A fact has a line of its own, so that none is missed. */
 function askedBy(plan: Plan): string[] {
-  const { isNewSource, network, isLarge, bytes, replacesContent, isOlder, replaces, version } = plan
+  const { isNewSource, network, isLarge, bytes, replacesContent, isOlder, replaces, version, downgradeFrom } = plan
   const inside = plan.dependencies.flatMap((one) =>
     notesOf(one).map((note) => `${one.name} ${one.version}: ${note}`),
   )
   const facts = [
     ...(isNewSource ? ['trust in a new source: a module has all the rights of the application'] : []),
     ...(isOlder ? [`a downgrade from ${replaces}`] : []),
+    ...(replaces === null && downgradeFrom !== null ? [`a downgrade: ${olderText(plan)}`] : []),
     ...(replacesContent === null ? [] : [`other content than the previous ${version}: raise the version`]),
     ...(network.length > 0 ? [`connections to ${network.join(', ')}`] : []),
     ...notesOf(plan),

@@ -5,6 +5,16 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
+/** No available package has this applied migration, so its form for the other engine is unknown. */
+export class UnknownMigrationError extends MigrationError {
+  readonly module: string
+
+  constructor(message: string, module: string) {
+    super(message)
+    this.module = module
+  }
+}
+
 /**
  * Another host of the database needs what would be removed; the message names the host and the
  * reason.

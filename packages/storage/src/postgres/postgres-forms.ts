@@ -1,7 +1,7 @@
 import type { PostgresDialect } from '../archive/portable-file.ts'
 import { checksumOf } from '../migrations/migration-files.ts'
 import { prefixOf } from '../migrations/module-prefixes.ts'
-import { MigrationError } from '../port/errors.ts'
+import { MigrationError, UnknownMigrationError } from '../port/errors.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { type PostgresLedgerEntry, readPortableSets } from './dialect.ts'
 
@@ -32,7 +32,7 @@ async function findForm(
   { module, name, checksum }: LedgerEntry,
   sets: readonly MigrationSet[],
 ): Promise<PostgresDialect> {
-  let reason = 'it is in no package of the store'
+  let reason: string | undefined
   for (const set of sets.filter((set) => set.module === module)) {
     try {
       const [read] = await readPortableSets([set])
@@ -43,7 +43,10 @@ async function findForm(
       reason = error.message
     }
   }
-  throw new MigrationError(
-    `the PostgreSQL form of ${name} of ${module} is unknown: ${reason}. Install a version of ${module} that supports both engines, or purge its data`,
-  )
+  const unknown = `the PostgreSQL form of ${name} of ${module} is unknown`
+  if (reason === undefined) {
+    const message = `${unknown}: it is in no package of the store. Install the version of ${module} that has it`
+    throw new UnknownMigrationError(message, module)
+  }
+  throw new MigrationError(`${unknown}: ${reason}. Install a version of ${module} that supports both engines`)
 }

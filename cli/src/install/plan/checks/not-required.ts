@@ -18,9 +18,9 @@ export async function checkNotRequired(
   if (going.length === 0) return
   const before = Object.entries(modules)
   const staying = before.filter(([id]) => !going.includes(id))
-  const missingAfter = missingContracts(await readable(directory, staying))
+  const missingAfter = missingContracts(await readActive(directory, staying))
   if (missingAfter.length === 0) return
-  const missingBefore = missingContracts(await readable(directory, before))
+  const missingBefore = missingContracts(await readActive(directory, before))
   const caused = missingAfter.find(
     ({ module, contract }) =>
       !missingBefore.some((previous) => previous.module === module && previous.contract === contract),
@@ -30,7 +30,10 @@ export async function checkNotRequired(
 }
 
 /** A module whose folder is missing from the store cannot serve, so it requires nothing. */
-async function readable(directory: string, entries: [string, LockFile['modules'][string]][]) {
+export async function readActive(
+  directory: string,
+  entries: readonly (readonly [string, LockFile['modules'][string]])[],
+) {
   const active = entries.filter(([, { enabled }]) => enabled)
   const read = await Promise.allSettled(active.map(([id, locked]) => readInstalled(id, locked, directory)))
   return read.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
