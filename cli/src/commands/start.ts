@@ -20,6 +20,7 @@ import { calledFolder } from '../application/pinned-host.ts'
 import { isCurrent } from '../changes/current-generation.ts'
 import { namingDatabaseUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
+import { scheduleBackups } from '../data/scheduled-backups.ts'
 import { explain } from '../doctor/explain-error.ts'
 import {
   cannotListen,
@@ -115,8 +116,9 @@ export const command: Command = {
     const restored = restoreAtStart(directory, state, terminal, stopping.signal).catch((error) =>
       terminal.note(`The store could not be read: ${(error as Error).message}`),
     )
+    const backups = scheduleBackups(directory, (text) => terminal.note(text), stopping.signal)
     await stopped.finally(() => stopping.abort())
-    await restored
+    await Promise.all([restored, backups])
   },
 }
 
