@@ -96,6 +96,7 @@ async function change(
 
 function whenUsed({ module }: SettingsOwner, { path }: Setting, switched: Switched | undefined): string {
   if (module !== undefined && switched) return 'Next: app start'
+  if (path[0] === 'backup') return 'A running host uses it within a minute.'
   if (module !== undefined || path[0] !== 'modules') return 'The host reads it at its next start.'
   return `${path[1]} is not installed: its installation checks its settings.`
 }

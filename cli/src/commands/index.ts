@@ -61,7 +61,10 @@ export const commands: readonly ListedCommand[] = [
   ),
   listed('work [replay|discard] [job]', 'show the jobs of modules; retry or discard failed ones'),
   listed('doctor', 'check the application: packages, leftovers, configuration, database, running host'),
-  listed('backup <file>', 'back up data and lock file to one file; the application may run'),
+  listed(
+    'backup [file] [archive]',
+    'back up data and lock file to one file, now or at intervals; "backup verify" proves that one restores',
+  ),
   listed(
     'restore <file>',
     'restore data and lock file from a backup, or the data of a purged module; stop the host first',

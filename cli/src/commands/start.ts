@@ -21,6 +21,7 @@ import { withPatience } from '../changes/command-lock.ts'
 import { isCurrent } from '../changes/current-generation.ts'
 import { namingDatabaseUser, whenDatabaseFree } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
+import { scheduleBackups } from '../data/scheduled-backups.ts'
 import { explain } from '../doctor/explain-error.ts'
 import {
   cannotListen,
@@ -116,8 +117,9 @@ export const command: Command = {
     const restored = restoreAtStart(directory, state, terminal, stopping.signal).catch((error) =>
       terminal.note(`The store could not be read: ${(error as Error).message}`),
     )
+    const backups = scheduleBackups(directory, (text) => terminal.note(text), stopping.signal)
     await stopped.finally(() => stopping.abort())
-    await restored
+    await Promise.all([restored, backups])
   },
 }
 

@@ -2,6 +2,7 @@ import { HostSilentError, LockFileError, NewerHostError, readLockFile } from '@m
 import { lostLockFile, restoreLockFile } from '../changes/lost-lock-file.ts'
 import type { Failure } from '../failures/index.ts'
 import { asFailure } from '../terminal/explain.ts'
+import { checkBackups } from './check-backups.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
@@ -25,6 +26,7 @@ const checks: readonly Check[] = [
   checkDatabase,
   checkRunningHost,
   checkOtherHosts,
+  checkBackups,
 ]
 
 /** Findings that mean nothing while a command is running, because they are its work in progress. */

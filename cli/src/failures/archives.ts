@@ -6,6 +6,12 @@ export const archiveFailed = define.refused(
   'Nothing was changed. Free disk space, or let this user write there, then try again.',
 )
 
+export const wrongBackupCall = define.usage(
+  'wrong-backup-call',
+  'It is not clear what to back up, and when.',
+  'Write one of: app backup <file>, app backup verify <file>, app backup --every 6h --to <folder> [--keep 28]',
+)
+
 export const noArchive = define.notFound(
   'no-archive',
   '{file} cannot be read: {reason}.',

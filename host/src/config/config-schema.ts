@@ -169,6 +169,20 @@ export const configSchema = Type.Object(
           'hours since its publication before a package from a registry is installed, dependencies included; 0: at once',
       }),
     }),
+    backup: group({
+      every: optionalText(
+        'interval',
+        'how often the running host backs up: "6h"; read while it runs, as "to" and "keep"',
+      ),
+      to: Type.Optional(
+        Type.String({
+          minLength: 1,
+          examples: ['/var/backups/shop'],
+          description: 'the folder of these backups, which must exist; relative to the application folder',
+        }),
+      ),
+      keep: limit(28, 'how many of these backups are kept'),
+    }),
     aliases: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'short names for module-install: { "api-review": "@acme/api-review@^2" }',

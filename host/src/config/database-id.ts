@@ -13,6 +13,7 @@ const makers = {
   mortise_host: '002-host',
   mortise_audit: '007-audit',
   mortise_reaction: '009-reaction',
+  mortise_lease: '005-lease',
   mortise_identity: '010-identity',
   mortise_job: '012-job',
 } as const

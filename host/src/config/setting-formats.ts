@@ -43,6 +43,10 @@ export const settingFormats = {
     reason: 'must be empty, or begin with "/" and not end with it, such as "/api"',
   },
   database: { test: () => true, reason: 'must be the path of a file, or begin with postgres://' },
+  interval: {
+    test: /^[1-9]\d{0,5}[mhdw]$/,
+    reason: 'must be a number and m, h, d or w, such as 6h',
+  },
   'no-blanks': {
     test: /^\S+$/,
     reason: 'must not be empty, and have no blanks',

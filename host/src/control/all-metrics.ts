@@ -1,5 +1,6 @@
 import type { Storage } from '@mortise/storage'
 import { backgroundMetrics } from '../events/background-metrics.ts'
+import { backupTimes, noBackups } from '../events/backup-lease.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
@@ -44,8 +45,19 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
     ...storageMetrics(storage),
     ...connectionMetrics(refusedConnections, endedConnections),
     ...(await backgroundMetrics(storage, active)),
+    ...(await backupMetrics(storage)),
     ...counters.flatMap((counter) => counter.families()),
   ]
+}
+
+/** None before the first scheduled backup, and if the database is unavailable. */
+async function backupMetrics(storage: Storage): Promise<MetricFamily[]> {
+  const { last, failed } = await storage.snapshot(backupTimes).catch(() => noBackups)
+  const times = [
+    ['mortise_last_backup_timestamp_seconds', 'Time of the last good scheduled backup', last],
+    ['mortise_last_failed_backup_timestamp_seconds', 'Time of the last failed scheduled backup', failed],
+  ] as const
+  return times.flatMap(([name, help, time]) => (time === null ? [] : [gauge(name, help, 'max', time / 1000)]))
 }
 
 function storageMetrics({ pool, refusal, refused, wal }: Storage): MetricFamily[] {

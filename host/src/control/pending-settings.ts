@@ -18,8 +18,8 @@ export interface PendingSetting {
   readonly next?: unknown
 }
 
-// Modules handle their own settings, and only the command reads aliases.
-const { $schema: _, modules: __, aliases: ___, ...properties } = configSchema.properties
+// Modules handle their own settings. Only the command reads aliases, and those of backups each time.
+const { $schema: _, modules: __, aliases: ___, backup: ____, ...properties } = configSchema.properties
 
 /** In the host's environment. @throws {ConfigError} if app.config.json is invalid */
 export async function pendingSettings({

@@ -1,5 +1,6 @@
 // Each operation is a constant of a file in this folder.
 export { audit } from './audit.ts'
+export { backups, claimBackup, noteBackup } from './backups.ts'
 export { backup, migrate, purge, restoreModule, undo } from './database.ts'
 export { discard, discardJob, jobs, reactions, replay, replayJobs } from './failed.ts'
 export { activate, restart, retired, settle } from './generations.ts'

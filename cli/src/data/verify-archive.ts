@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { findCorruption, openStorage, readFileContents, readLockFile, toSqlite } from '@mortise/host'
+import { badArchive } from '../failures/index.ts'
+import { whileBackingUp } from '../store/staging.ts'
+import { DATA } from './archive-manifest.ts'
+import { readArchive } from './read-archive.ts'
+
+export interface Verified {
+  readonly file: string
+  readonly kind: 'application' | 'module'
+  readonly generation: number
+  /** When the backup was made. */
+  readonly at: string
+  /** The rows of each table of the restored database. */
+  readonly rows: Readonly<Record<string, number>>
+}
+
+/**
+ * Proves that an archive restores: it checks each part against its hash, restores the data to a
+ * scratch database, opens that as a host does, and checks its integrity and the rows of each table.
+ * Nothing of the application is touched.
+ * @throws {Failure} not found (3), or it does not restore (4)
+ */
+export async function verifyArchive(directory: string, file: string): Promise<Verified> {
+  return await whileBackingUp(directory, async (folder) => {
+    const { kind, generation, at } = await readArchive(file, folder)
+    const data = join(folder, DATA)
+    try {
+      if (kind === 'application') await readLockFile(folder)
+      const damage = findCorruption(data)
+      if (damage !== undefined) throw new Error(`its database is damaged: ${damage}`)
+      const { rows } = readFileContents(data)
+      return { file, kind, generation, at, rows: await restored(data, rows) }
+    } catch (error) {
+      const reason = (error as Error).message.replaceAll(`${folder}/`, '')
+      throw badArchive({ file, reason, cause: error })
+    }
+  })
+}
+
+/** @throws {Error} unless the database opens and has these rows */
+async function restored(data: string, expected: Verified['rows']): Promise<Verified['rows']> {
+  toSqlite(data)
+  const storage = await openStorage({ file: data })
+  try {
+    await storage.applied()
+  } finally {
+    await storage.close()
+  }
+  const damage = findCorruption(data)
+  if (damage !== undefined) throw new Error(`the restored database is damaged: ${damage}`)
+  const { rows } = readFileContents(data)
+  if (isDeepStrictEqual(rows, expected)) return rows
+  throw new Error(`the rows differ: ${JSON.stringify(expected)} became ${JSON.stringify(rows)}`)
+}

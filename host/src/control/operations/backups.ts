@@ -1,0 +1,37 @@
+import { Type } from '@sinclair/typebox'
+import { hasTable } from '../../config/database-id.ts'
+import {
+  backupTimes,
+  claimBackup as claim,
+  noBackups,
+  noteBackup as note,
+} from '../../events/backup-lease.ts'
+import { databaseOperation, hostOperation } from '../operation.ts'
+
+/** Claims the scheduled backup that is due; `begun` is null if none is. */
+export const claimBackup = hostOperation({
+  input: Type.Object({ every: Type.Integer() }),
+  run: async ({ storage }, { every }) => ({
+    begun: (await storage.transaction(() => claim(every))) ?? null,
+  }),
+})
+
+export const noteBackup = hostOperation({
+  input: Type.Object({
+    outcome: Type.Unsafe<'running' | 'done' | 'failed'>(Type.String()),
+    begun: Type.Integer(),
+    every: Type.Integer(),
+  }),
+  async run({ storage }, { outcome, begun, every }) {
+    await storage.transaction(() => note(outcome, begun, every))
+    return {}
+  },
+})
+
+/** The times of scheduled backups, on any host of the database. */
+export const backups = databaseOperation({
+  reads: true,
+  run: async ({ storage }) =>
+    hasTable(await storage.applied(), 'mortise_lease') ? await storage.snapshot(backupTimes) : noBackups,
+  withoutDatabase: async () => noBackups,
+})
