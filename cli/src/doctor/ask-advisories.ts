@@ -4,7 +4,7 @@ import { folderServedAt } from '../install/fetch/local-registry.ts'
 import { loadPacote, loadRegistryFetch } from '../install/fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from '../install/fetch/npm-options.ts'
 import { installedTrees } from '../store/package-tree.ts'
-import type { Finding } from './finding.ts'
+import type { Advisory, Finding } from './finding.ts'
 
 /** The longest wait for all registries together, in milliseconds. */
 const LONGEST = 10_000
@@ -13,19 +13,6 @@ export interface Advisories {
   readonly findings: readonly Finding[]
   /** The registries that gave no advisories, and why. That is no failure. */
   readonly unasked: readonly { readonly registry: string; readonly reason: string }[]
-}
-
-/** A known vulnerability of an installed package. */
-export interface Advisory {
-  readonly package: string
-  readonly version: string
-  readonly severity: string
-  readonly title: string
-  readonly url: string
-  /** The lowest newer version without it; null if there is none, or it is unknown. */
-  readonly fixed: string | null
-  /** The ids of the modules that bring the package, or `host`. */
-  readonly broughtBy: readonly string[]
 }
 
 /** The answer of a registry, by package name. */

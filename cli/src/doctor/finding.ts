@@ -1,5 +1,3 @@
-import type { Advisory } from './ask-advisories.ts'
-
 export interface Finding {
   /** Stable, for programs. */
   readonly id: string
@@ -14,6 +12,19 @@ export interface Finding {
   /** For `vulnerable`. */
   readonly advisory?: Advisory
   readonly fixed: boolean
+}
+
+/** A known vulnerability of an installed package. */
+export interface Advisory {
+  readonly package: string
+  readonly version: string
+  readonly severity: string
+  readonly title: string
+  readonly url: string
+  /** The lowest newer version without it; null if there is none, or it is unknown. */
+  readonly fixed: string | null
+  /** The ids of the modules that bring the package, or `host`. */
+  readonly broughtBy: readonly string[]
 }
 
 export interface FixableFinding extends Omit<Finding, 'fixed'> {

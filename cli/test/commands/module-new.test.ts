@@ -109,7 +109,8 @@ t.test('the module in JavaScript is the one in TypeScript without its types', as
     ),
   )
   t.strictSame(ofPlain.mortise, ofTyped.mortise)
-  for (const { keywords } of [ofPlain, ofTyped]) t.strictSame(keywords, ['mortise-module'], 'app search finds it')
+  for (const { keywords } of [ofPlain, ofTyped])
+    t.strictSame(keywords, ['mortise-module'], 'app search finds it')
 })
 
 t.test('a name that is none, and a folder with something in it, are refused', async (t) => {

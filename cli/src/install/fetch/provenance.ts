@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import type { Signed } from './verify-signature.ts'
+import type { LockedPackage } from '@mortise/host'
+
+type Signed = NonNullable<LockedPackage['signed']>
 
 /** A manifest whose attestations pacote verified. */
 export interface Attested {
