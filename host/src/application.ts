@@ -525,7 +525,10 @@ export class Application {
     this.#server.close()
     this.#admission.open()
     const timeout = this.#failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
-    await settlesWithin(timeout, Promise.all([listener?.idle(), this.#control.close(), this.installed.close()]))
+    await settlesWithin(
+      timeout,
+      Promise.all([listener?.idle(), this.#control.close(), this.installed.close()]),
+    )
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
     await Promise.all([

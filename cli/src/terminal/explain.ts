@@ -61,7 +61,10 @@ export function asFailure(error: unknown): Failure {
   if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
   if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
   if (error instanceof StorageUnreachableError) {
-    return databaseUnreachable({ reason: cause.message.replace('the database cannot be reached: ', ''), cause })
+    return databaseUnreachable({
+      reason: cause.message.replace('the database cannot be reached: ', ''),
+      cause,
+    })
   }
   if (error instanceof HostSilentError) {
     const silent = { ...values, process: error.pid ?? 'its process' }

@@ -110,7 +110,10 @@ export class ControlListener {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#phase === undefined) return this.#begin(request, response)
+    if (this.#phase === undefined) {
+      this.#begin(request, response)
+      return
+    }
     this.#waiting.set(response, () => this.#begin(request, response))
     response.once('close', () => this.#waiting.delete(response))
     this.#sign(response)

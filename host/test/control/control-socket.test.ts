@@ -5,6 +5,7 @@ import t from 'tap'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { ControlListener } from '../../src/control/control-listener.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
+import { reportingWaits } from '../../src/control/response-deadline.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 t.test('a host that listens under another name of this machine is found', async (t) => {
@@ -35,4 +36,30 @@ t.test('a socket in use stays, the socket of a dead host is replaced', async (t)
   await writeFile(controlSocket(directory), '')
   await opened(2)
   t.match(await callRunningHost(directory, 'state'), { pid: 2 })
+})
+
+t.test('requests wait for a host that starts, and for the end of one that stops', async (t) => {
+  const directory = await temporaryFolder(t)
+  const control = fastify()
+  control.get('/state', async () => ({ pid: 1 }))
+  const listener = await ControlListener.open(directory)
+  t.teardown(() => listener.close())
+  /** Resolves when the host has told why it does not answer. */
+  const asked = async (phase: string) => {
+    const { promise: told, resolve } = Promise.withResolvers<string>()
+    let answered = false
+    const answer = reportingWaits(resolve, () => callRunningHost(directory, 'state')).finally(() => {
+      answered = true
+    })
+    t.equal(await told, `The host is ${phase}. Waiting for it.`)
+    t.notOk(answered)
+    return { answer }
+  }
+  const early = await asked('starting')
+  await listener.serve(control)
+  t.match(await early.answer, { pid: 1 })
+  listener.hold()
+  const late = await asked('stopping')
+  await listener.close()
+  t.equal(await late.answer, undefined)
 })

@@ -99,28 +99,33 @@ const unheard = {
   child: "(await import('node:child_process')).spawn('/nowhere')",
 }
 
-t.test('a module whose error has no listener is removed, early or late, and the host serves on', async (t) => {
-  const directory = await applicationFolder(t)
-  await install(t, directory, oneRoute('good', 'yes'))
-  for (const [id, code] of Object.entries(unheard)) {
-    await install(t, directory, bad(`early-${id}`, code))
-    await install(t, directory, onRequest(`late-${id}`, `${code}\n return {}`))
-  }
-  const { url } = await startProcess(t, directory)
-  const failed = async (id: string) => {
-    while ((await stateOf(directory, id))?.state !== 'failed') await new Promise(setImmediate)
-    t.equal(await statusOf(`${url}/${id}`), 503, id)
-  }
-  for (const id of Object.keys(unheard)) await failed(`early-${id}`)
-  for (const id of Object.keys(unheard)) {
-    t.equal((await stateOf(directory, `late-${id}`))?.state, 'active')
-    // The module may fail before its response.
-    t.ok([200, 503].includes(await statusOf(`${url}/late-${id}`)))
-    await failed(`late-${id}`)
-  }
-  t.match(await stateOf(directory, 'late-request'), { reason: /no listener: connect ECONNREFUSED 127\.0\.0\.1:1/ })
-  t.equal(await statusOf(`${url}/good`), 200)
-})
+t.test(
+  'a module whose error has no listener is removed, early or late, and the host serves on',
+  async (t) => {
+    const directory = await applicationFolder(t)
+    await install(t, directory, oneRoute('good', 'yes'))
+    for (const [id, code] of Object.entries(unheard)) {
+      await install(t, directory, bad(`early-${id}`, code))
+      await install(t, directory, onRequest(`late-${id}`, `${code}\n return {}`))
+    }
+    const { url } = await startProcess(t, directory)
+    const failed = async (id: string) => {
+      while ((await stateOf(directory, id))?.state !== 'failed') await new Promise(setImmediate)
+      t.equal(await statusOf(`${url}/${id}`), 503, id)
+    }
+    for (const id of Object.keys(unheard)) await failed(`early-${id}`)
+    for (const id of Object.keys(unheard)) {
+      t.equal((await stateOf(directory, `late-${id}`))?.state, 'active')
+      // The module may fail before its response.
+      t.ok([200, 503].includes(await statusOf(`${url}/late-${id}`)))
+      await failed(`late-${id}`)
+    }
+    t.match(await stateOf(directory, 'late-request'), {
+      reason: /no listener: connect ECONNREFUSED 127\.0\.0\.1:1/,
+    })
+    t.equal(await statusOf(`${url}/good`), 200)
+  },
+)
 
 t.test('an error that a module listens for is its own affair', async (t) => {
   const directory = await applicationFolder(t)

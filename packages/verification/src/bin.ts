@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     const machine = `${availableParallelism()} cores, Node ${process.versions.node}`
     const date = new Date().toISOString().slice(0, 10)
     const { figures, failures, skipped } = outcome
-    runs.push({ name, seed, minutes, date, machine, seconds, ...outcome })
+    runs.push({ name, seed, minutes, ...(rounds > 1 && { rounds }), date, machine, seconds, ...outcome })
     if (skipped !== undefined) log(`skipped: ${skipped}`)
     else
       log(
@@ -90,7 +90,9 @@ async function main(): Promise<number> {
     `${runs.length - failed.length - skipped.length} hold, ${skipped.length} skipped, ${failed.length} failed\n`,
   )
   for (const name of failed)
-    process.stderr.write(`Again: npm run verify -- ${name} --seed ${seed} --minutes ${minutes} --rounds ${rounds}\n`)
+    process.stderr.write(
+      `Again: npm run verify -- ${name} --seed ${seed} --minutes ${minutes} --rounds ${rounds}\n`,
+    )
   return failed.length > 0 ? 1 : 0
 }
 

@@ -5,6 +5,8 @@ export interface Run extends Outcome {
   readonly name: string
   readonly seed: number
   readonly minutes: number
+  /** Absent for one. */
+  readonly rounds?: number
   /** ISO 8601, a day. */
   readonly date: string
   readonly machine: string
@@ -46,10 +48,10 @@ export function reliabilityPage(
 /** Wraps words in lines of at most 100 characters. */
 const wrapped = (text: string) => text.replace(/(.{1,100})(?: |$)/g, '$1\n').trimEnd()
 
-function figuresOf({ name, seed, minutes, date, machine, figures, failures }: Run): string {
+function figuresOf({ name, seed, minutes, rounds, date, machine, figures, failures }: Run): string {
   const rows = Object.entries({ ...figures, failures: failures.length }).map(
     ([figure, count]) => `| ${figure} | ${count.toLocaleString('en')} |\n`,
   )
-  const command = `npm run verify -- ${name} --seed ${seed} --minutes ${minutes}`
+  const command = `npm run verify -- ${name} --seed ${seed} --minutes ${minutes}${rounds === undefined ? '' : ` --rounds ${rounds}`}`
   return `${wrapped(`\`${command}\`, ${date}, ${machine}:`)}\n\n| Figure | Count |\n|---|---|\n${rows.join('')}`
 }
