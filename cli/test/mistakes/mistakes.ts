@@ -21,6 +21,8 @@ export interface Mistake {
   readonly manifest?: Readonly<Record<string, unknown>>
   /** The package.json and files of a module that serves beside it. */
   readonly beside?: Readonly<Record<string, string>>
+  /** Rules that find it too, at the same place. */
+  readonly also?: readonly string[]
   /** Found on PostgreSQL only. */
   readonly postgres?: true
 }

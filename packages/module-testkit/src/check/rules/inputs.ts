@@ -59,7 +59,9 @@ const queryOf = (values: unknown) =>
 
 /** A rule for each statement of these requests: why it is broken, or undefined. */
 const forStatements =
-  (broken: (strings: readonly string[], values: readonly unknown[]) => string | undefined): Rule<World>['find'] =>
+  (
+    broken: (strings: readonly string[], values: readonly unknown[]) => string | undefined,
+  ): Rule<World>['find'] =>
   async (world) => {
     const found = new Map<Route, Found>()
     for (const { route, steps } of await sendTexts(world)) {
@@ -87,7 +89,8 @@ const sqlFromInput: Rule<World> = {
 
 const unescapedLike: Rule<World> = {
   code: 'like-unescaped',
-  finds: 'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
+  finds:
+    'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
   mend: "Escape it: LIKE ${`%${text.replace(/[\\\\%_]/g, '\\\\$&')}%`} ESCAPE '\\'.",
   find: forStatements((strings, values) => {
     const at = values.findIndex(

@@ -94,7 +94,7 @@ export class World {
       ? undefined
       : await Promise.race([
           inRequest(route.method, steps, () =>
-            caller.caller.request(route.method as Method, url, payload, { ...type, ...headers }),
+            caller.caller.respond(route.method as Method, url, payload, { ...type, ...headers }),
           ),
           pause(PATIENCE, undefined, { signal: answering.signal }),
         ])
@@ -165,6 +165,16 @@ export class World {
       const sender = this.may(caller, route) ? caller : this.allowed(route)
       for (const request of this.requests(sender, route, count)) await this.send(sender, route, request)
       for (const list of this.lists(caller)) await this.send(caller, list.route, { path: list.path })
+    }
+    await this.settled()
+  }
+
+  /** Has the caller create one of each, and read nothing. */
+  async add(caller: Person): Promise<void> {
+    for (const route of this.creating) {
+      if (!this.may(caller, route)) continue
+      for (const request of this.requests(caller, route, 1, this.#marks))
+        await this.send(caller, route, request)
     }
     await this.settled()
   }
