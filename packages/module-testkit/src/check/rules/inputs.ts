@@ -77,7 +77,7 @@ const forStatements =
 const sqlFromInput: Rule<World> = {
   code: 'sql-injection',
   finds: 'SQL that is put together from what the caller sends (SQL injection)',
-  mend: 'Bind values with the tag: sql`… WHERE id = ${id}`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).',
+  mend: `Bind values with the tag: sql\`… WHERE id = \${id}\`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).`,
   find: forStatements((strings) => {
     const text = strings.join('?').replace(/\s+/g, ' ')
     const at = TEXTS.map((one) => text.indexOf(one)).find((index) => index >= 0)
@@ -91,7 +91,7 @@ const unescapedLike: Rule<World> = {
   code: 'like-unescaped',
   finds:
     'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
-  mend: "Escape it: LIKE ${`%${text.replace(/[\\\\%_]/g, '\\\\$&')}%`} ESCAPE '\\'.",
+  mend: `Escape it: LIKE \${\`%\${text.replace(/[\\\\%_]/g, '\\\\$&')}%\`} ESCAPE '\\'.`,
   find: forStatements((strings, values) => {
     const at = values.findIndex(
       (value, index) =>

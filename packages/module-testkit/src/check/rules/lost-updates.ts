@@ -12,7 +12,7 @@ export const lostUpdates: Rule<World> = {
   code: 'lost-update',
   finds:
     'a write by what was read before its transaction: another request changes the row in between (on PostgreSQL, or with two hosts)',
-  mend: 'Read in the transaction: yield* one(sql`SELECT … ${forUpdate}`), or let the statement compute: SET count = count + 1.',
+  mend: `Read in the transaction: yield* one(sql\`SELECT … \${forUpdate}\`), or let the statement compute: SET count = count + 1.`,
   find({ exchanges }) {
     const found = new Map<Route, Found>()
     for (const exchange of exchanges) {
