@@ -5,12 +5,12 @@ import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readPackage, readText, writeDurably } from '@mortise/host'
 import type { CheckReport, checkModule } from '@mortise/module-testkit/check'
-import { checkFailed, noPackageInFolder, noSuchPath, testkitMissing } from '../failures/index.ts'
+import { checkFailed, checkIncomplete, noPackageInFolder, noSuchPath, testkitMissing } from '../failures/index.ts'
 import { inspectPackage } from '../install/inspect-package.ts'
 import type { Command } from '../terminal/command.ts'
 import { writeManifest } from './module-manifest.ts'
 
-type Testkit = { readonly checkModule: typeof checkModule }
+type Testkit = { readonly checkModule: typeof checkModule; readonly unchecked: readonly string[] }
 
 interface Checked extends CheckReport {
   /** Relative to the working directory. */
@@ -44,10 +44,12 @@ export const command: Command = {
     const given = options.postgres as string | false | undefined
     const postgres = given ?? (process.env.APP_TEST_DATABASE_URL || undefined)
     const modules: Checked[] = []
+    let notChecked: readonly string[] = []
     for (const path of paths.length > 0 ? paths : ['.']) {
       const folder = resolve(path)
       assertPackageFolder(path, folder)
-      const { checkModule } = await loadTestkit(folder)
+      const { checkModule, unchecked } = await loadTestkit(folder)
+      notChecked = unchecked
       const fixed = options.fix === true ? await fix(folder) : []
       const files = await terminal.during(`Checking ${path}`, () => inspectPackage(folder, beside))
       const report = files.refused
@@ -56,9 +58,11 @@ export const command: Command = {
       const findings = [...files.findings, ...report.findings]
       modules.push({ path: relative(process.cwd(), folder) || '.', ...report, findings, fixed })
     }
-    terminal.result({ modules }, modules.map(textOf).join('\n\n'))
+    const about = notChecked.map((what) => `not checked: ${what}`).join('\n')
+    terminal.result({ modules, notChecked }, `${modules.map(textOf).join('\n\n')}\n\n${about}`)
     const count = modules.flatMap(({ findings }) => findings).length
     if (count > 0) throw checkFailed({ count })
+    if (modules.some(({ incomplete }) => incomplete)) throw checkIncomplete()
   },
 }
 

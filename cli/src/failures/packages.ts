@@ -251,6 +251,12 @@ export const checkFailed = define.refused(
   'Follow the advice below each finding, then check again. "app module-check --fix" corrects some.',
 )
 
+export const checkIncomplete = define.refused(
+  'check-incomplete',
+  'The check has found nothing so far, but it ran out of time.',
+  'Make the slow routes respond sooner, or check again on a machine with less to do. --no-postgres halves the work.',
+)
+
 export const testkitMissing = define.notFound(
   'testkit-missing',
   'The check is part of @mortise/module-testkit, which is neither in {folder} nor in this folder.',

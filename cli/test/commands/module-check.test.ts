@@ -89,3 +89,41 @@ t.test('a refused package is named as one', async (t) => {
   const { stdout } = await runApp('module-check', folder, '--no-postgres')
   t.match(stdout, /^ {2}The package is refused: /m)
 })
+
+t.test(
+  'what is right is not blamed: a stream, a late write of another route, the id of something else',
+  async (t) => {
+    const more = `
+  app.get('/shelf-live', { config, schema: { summary: 'x', response: { 200: { description: 'x', content: { 'text/event-stream': { schema: Type.String() } } } } } }, async (_request, reply) => {
+    const { PassThrough } = await import('node:stream')
+    const live = new PassThrough()
+    live.write('data: 1')
+    return reply.type('text/event-stream').send(live)
+  })
+  app.post('/shelf-later', { config, schema: { summary: 'x', response: { 200: IdParams } } }, (request) => {
+    const owner = request.caller.id
+    const write = () => database.transaction(function* () { yield* run(sql\`UPDATE shelf_filled SET count = count + 1 WHERE owner = \${owner}\`) })
+    const timers = [5, 20, 60, 150].map((time) => setTimeout(() => void write().catch(() => {}), time))
+    return request.transaction(function* () { return { id: String(timers.length) } })
+  })
+  app.post('/shelf/:id/print', { config, schema: { summary: 'x', params: IdParams, response: { 201: IdParams } } }, (request) => request.transaction(function* () { return answer(201, { id: newId('print') }) }))
+  app.get('/shelf/:id/print/:format', { config, schema: { summary: 'x', params: Strict({ id: Type.String(), format: Type.String() }), response: { 200: IdParams, ...responses('book-not-found') } } }, async ({ caller, params }) => {
+    const found = await database.maybeOne(sql\`SELECT id FROM shelf WHERE id = \${params.id} AND owner = \${caller.id}\`)
+    if (!found || params.format !== 'pdf') throw problem('book-not-found')
+    return found
+  })
+  // more
+`
+    const json = JSON.parse(shelf['package.json'] as string)
+    json.mortise.routes.push(
+      ...['GET /shelf-live', 'POST /shelf-later', 'POST /shelf/:id/print', 'GET /shelf/:id/print/:format'],
+    )
+    const folder = await write(t.testdir({}), {
+      ...shelf,
+      'index.js': shelf['index.js']?.replace('  // more\n', () => more) as string,
+      'package.json': JSON.stringify(json),
+    })
+    const { findings } = await checkModule(folder, { postgres: false })
+    t.strictSame(findings, [])
+  },
+)

@@ -21,6 +21,8 @@ export interface Mistake {
   readonly manifest?: Readonly<Record<string, unknown>>
   /** The package.json and files of a module that serves beside it. */
   readonly beside?: Readonly<Record<string, string>>
+  /** Rules that find it too, at the same place. */
+  readonly also?: readonly string[]
   /** Found on PostgreSQL only. */
   readonly postgres?: true
 }
@@ -559,7 +561,7 @@ export const together: readonly (readonly Mistake[])[] = [
       rule: 'foreign-row',
       where: 'GET /shelf-of (index.js:',
       body: `app.get('/shelf-of', { config, schema: { summary: 'x', querystring: Strict({ owner: Type.Optional(Type.String()) }), response: { 200: List(Book) } } }, async ({ caller, query }) => ({
-        data: await database.many(sql\`SELECT id, title FROM shelf WHERE owner = \${query.owner ?? caller.id} LIMIT 50\`) }))`,
+        data: await database.many(sql\`SELECT id, title FROM shelf WHERE owner = \${query.owner ?? caller.id} ORDER BY id LIMIT 50\`) }))`,
       routes: ['GET /shelf-of'],
     },
     {
@@ -567,7 +569,7 @@ export const together: readonly (readonly Mistake[])[] = [
       rule: 'n-plus-one',
       where: 'GET /shelf-titles (index.js:',
       body: `app.get('/shelf-titles', { config, schema: { summary: 'x', response: { 200: List(Book) } } }, async ({ caller }) => {
-        const ids = await database.many(sql\`SELECT id FROM shelf WHERE owner = \${caller.id} LIMIT 50\`)
+        const ids = await database.many(sql\`SELECT id FROM shelf WHERE owner = \${caller.id} ORDER BY id LIMIT 50\`)
         return { data: await Promise.all(ids.map(({ id }) => database.one(sql\`SELECT id, title FROM shelf WHERE id = \${id}\`))) }
       })`,
       routes: ['GET /shelf-titles'],

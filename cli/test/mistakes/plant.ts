@@ -67,6 +67,10 @@ export async function finds(t: Test, mistakes: readonly Mistake[]): Promise<void
     t.ok(found, mistake.name, { found: findings })
     t.ok(found?.mend, `${mistake.name}: what to do`)
   }
-  const unexpected = findings.filter((finding) => !mistakes.some((mistake) => isOf(mistake, finding)))
+  const isAlso = ({ also = [], where }: Mistake, { rule, where: place }: Finding) =>
+    also.includes(rule) && place.startsWith(where)
+  const unexpected = findings.filter(
+    (finding) => !mistakes.some((mistake) => isOf(mistake, finding) || isAlso(mistake, finding)),
+  )
   t.strictSame(unexpected, [], 'and nothing else')
 }

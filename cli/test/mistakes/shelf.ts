@@ -56,13 +56,18 @@ const { emit, plugin, problem, responses } = defineModule('shelf', {
   },
 })
 
-export default plugin(async (app, { contracts, database, everyMinute, on, settings }) => {
+export default plugin(async (app, { contracts, database, everyMinute, on, onClaim, settings, work }) => {
   const book = { params: IdParams, response: { 200: Book, ...responses('book-not-found') } }
 
   on('shelf.filled', function* ({ owner, data }) {
     yield* run(sql\`
       INSERT INTO shelf_filled (owner, count) VALUES (\${owner}, \${data.count})
       ON CONFLICT (owner) DO UPDATE SET count = excluded.count\`)
+  })
+
+  onClaim(function* ({ guest, user }) {
+    yield* run(sql\`UPDATE shelf SET owner = \${user} WHERE owner = \${guest}\`)
+    yield* run(sql\`DELETE FROM shelf_filled WHERE owner = \${guest}\`)
   })
 
   app.get('/shelf', { config, schema: { summary: 'List books', response: { 200: List(Book) } } }, async ({ caller }) => ({

@@ -8,7 +8,7 @@ const NewReview = Strict({ product, stars }, { title: 'NewReview' })
 const Review = Type.Object({ id: Id('review'), product, stars }, { title: 'Review' })
 const Filter = Strict({ product: Type.Optional(product), minStars: Type.Optional(stars) })
 
-export default defineModule('review').plugin(async (app, { database }) => {
+export default defineModule('review').plugin(async (app, { database, onClaim }) => {
   const config = /** @type {const} */ ({ access: 'caller' })
 
   app.get(
@@ -45,4 +45,8 @@ export default defineModule('review').plugin(async (app, { database }) => {
         return answer(201, review)
       }),
   )
+
+  onClaim(function* ({ guest, user }) {
+    yield* change(db.updateTable('review').set({ owner: user }).where('owner', '=', guest))
+  })
 })

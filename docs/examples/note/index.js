@@ -43,7 +43,7 @@ const { plugin, problem, responses } = defineModule('note', {
   },
 })
 
-export default plugin(async (app, { database, settings }) => {
+export default plugin(async (app, { database, onClaim, settings }) => {
   const config = { access: 'caller' }
   const lifetime = ms(settings.keepFor)
   const note = { params: IdParams, response: { 200: Note, ...responses('note-not-found') } }
@@ -109,6 +109,10 @@ export default plugin(async (app, { database, settings }) => {
         return { id, deleted: true }
       }),
   )
+
+  onClaim(function* ({ guest, user }) {
+    yield* run(sql`UPDATE note SET owner = ${user} WHERE owner = ${guest}`)
+  })
 })
 
 const toNote = ({ createdAt, expiresAt, ...note }) => ({

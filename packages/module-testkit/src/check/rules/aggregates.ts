@@ -35,7 +35,7 @@ export const foreignCounts: Rule<World> = {
     for (let round = 0; round < 2; round += 1) {
       const first = await read()
       const begun = performance.now()
-      await world.fill(carol, 2)
+      await world.add(carol)
       const second = await read()
       await pause(performance.now() - begun)
       const third = await read()
@@ -49,7 +49,9 @@ export const foreignCounts: Rule<World> = {
     return lists.flatMap(({ route, path }, index): Found[] => {
       const [name] = suspects[index] ?? []
       if (name === undefined) return []
-      return [{ where: route.where, why: `"${name}" of GET ${path} changes when another caller adds something` }]
+      return [
+        { where: route.where, why: `"${name}" of GET ${path} changes when another caller adds something` },
+      ]
     })
   },
 }

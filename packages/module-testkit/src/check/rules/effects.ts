@@ -1,4 +1,4 @@
-import type { AnyNode, Function as AnyFunction, Expression, Identifier, Node, Pattern } from 'acorn'
+import type { Function as AnyFunction, AnyNode, Expression, Identifier, Node, Pattern } from 'acorn'
 import { full, fullAncestor } from 'acorn-walk'
 import { seen } from '../watch/seen.ts'
 import type { Found, Rule } from '../world/finding.ts'
@@ -10,13 +10,16 @@ const LATER = /^(setTimeout|setInterval|setImmediate|queueMicrotask)$/
 
 export const effects: Rule<WatchedModule> = {
   code: 'effect-repeats',
-  finds: 'an effect inside a transaction besides its statements: it happens again when the transaction runs again, and stays when that rolls back',
+  finds:
+    'an effect inside a transaction besides its statements: it happens again when the transaction runs again, and stays when that rolls back',
   mend: 'Return the value from the transaction and act on it afterwards, or add a job: yield* mail.add(…).',
   find: (module) => [
     ...sourcesOf(module.directory).flatMap(effectsIn),
     ...seen.flatMap(({ what, name, stack }): Found[] => {
       const where = what === 'file' && name.startsWith('in a transaction') ? module.place(stack) : undefined
-      return where === undefined ? [] : [{ where, why: `it writes ${name.slice('in a transaction '.length)} in a transaction` }]
+      return where === undefined
+        ? []
+        : [{ where, why: `it writes ${name.slice('in a transaction '.length)} in a transaction` }]
     }),
   ],
 }
@@ -49,7 +52,8 @@ function effectOf(
     return `a transaction calls ${callee.name}`
   if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return undefined
   const name = rootOf(callee.object)
-  if (name === undefined || !CHANGES.test(callee.property.name) || !isOuter(name) || !memory.has(name)) return undefined
+  if (name === undefined || !CHANGES.test(callee.property.name) || !isOuter(name) || !memory.has(name))
+    return undefined
   return `a transaction calls ${name}.${callee.property.name}, and "${name}" is outside of it`
 }
 
@@ -70,7 +74,8 @@ function namesIn(node: Node): Set<string> {
     const one = inner as AnyNode
     if (one.type === 'VariableDeclarator') addNames(one.id, names)
     if ('params' in one) for (const param of one.params) addNames(param, names)
-    if ((one.type === 'FunctionDeclaration' || one.type === 'ClassDeclaration') && one.id) names.add(one.id.name)
+    if ((one.type === 'FunctionDeclaration' || one.type === 'ClassDeclaration') && one.id)
+      names.add(one.id.name)
     if (one.type === 'CatchClause' && one.param) addNames(one.param, names)
   })
   return names
@@ -92,7 +97,9 @@ function memoryOf(program: Node): Set<string> {
     const one = node as AnyNode
     if (one.type !== 'VariableDeclarator' || !one.init) return
     const { init } = one
-    const isMade = init.type === 'NewExpression' && /^(Weak)?(Map|Set)$|EventEmitter$/.test((init.callee as Identifier).name)
+    const isMade =
+      init.type === 'NewExpression' &&
+      /^(Weak)?(Map|Set)$|EventEmitter$/.test((init.callee as Identifier).name)
     if (isMade || init.type === 'ArrayExpression') addNames(one.id, names)
   })
   return names

@@ -119,7 +119,8 @@ const varyingMigrations: Rule<Files> = {
             .map((one) => one.trim())
             .filter((one) => /^(insert|update|with|delete|replace|alter)\b/i.test(one))
             .find((one) => VARYING.test(one))
-          if (statement) varying.set(where, { where, why: `it runs ${statement.replace(/\s+/g, ' ').slice(0, 120)}` })
+          if (statement)
+            varying.set(where, { where, why: `it runs ${statement.replace(/\s+/g, ' ').slice(0, 120)}` })
         }
       }
     }

@@ -1,5 +1,5 @@
 import type { Transaction } from '@mortise/module-sdk'
-import { type Exchange, isSuccess } from '../world/exchange.ts'
+import { type Exchange, isSuccess, wrote } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { Route } from '../world/watch-module.ts'
 import type { World } from '../world/world.ts'
@@ -64,15 +64,18 @@ async function addMany(world: World, route: Route): Promise<void> {
   const { carol } = world.people
   const caller = world.may(carol, route) ? carol : world.allowed(route)
   const requests = [...world.requests(caller, route, MANY, 11)]
+  const isNamed = route.method === 'PUT' && route.access === 'public'
   const [path] = requests.map((request) => request.path)
   // One parent for all: its list is the one that grows.
-  const sameParent = requests.map((request) =>
-    route.method === 'PUT' || path === undefined ? request : { ...request, path },
-  )
+  const sameParent = requests.map((request, index) => {
+    if (isNamed) return { ...request, path: `${path?.replace(/[^/]*$/, '')}zq-${index}` }
+    return route.method === 'PUT' || path === undefined ? request : { ...request, path }
+  })
   for (let at = 0; at < sameParent.length; at += TOGETHER) {
     const sent = await Promise.all(
       sameParent.slice(at, at + TOGETHER).map((request) => world.send(caller, route, request)),
     )
+    if (!sent.some(wrote)) return
     if (sent.filter((exchange) => !isSuccess(exchange)).length >= Math.min(REFUSALS, sent.length)) return
   }
 }
@@ -126,7 +129,12 @@ const publicGrowth: Rule<World> = {
     return [...(endless.get(world) ?? [])].flatMap(([route, table]): Found[] =>
       swept.has(table)
         ? []
-        : [{ where: route.where, why: `${MANY} requests of nobody in particular add ${MANY} rows to "${table}"` }],
+        : [
+            {
+              where: route.where,
+              why: `${MANY} requests of nobody in particular add ${MANY} rows to "${table}"`,
+            },
+          ],
     )
   },
 }

@@ -21,7 +21,8 @@ type Told = { readonly headers: Record<string, unknown>; readonly body: Record<s
 
 function told({ headers, json, url }: Exchange): Told {
   const ids = url.split(/[/?]/).filter((part) => part.length >= 8)
-  const plain = (text: string) => ids.reduce((all, id) => all.replaceAll(id, '').replaceAll(decodeURIComponent(id), ''), text)
+  const plain = (text: string) =>
+    ids.reduce((all, id) => all.replaceAll(id, '').replaceAll(decodeURIComponent(id), ''), text)
   const kept = Object.entries(headers).filter(([name]) => !OWN.test(name))
   const { requestId, instance, ...body } = JSON.parse(plain(JSON.stringify(json ?? {}))) ?? {}
   return { headers: JSON.parse(plain(JSON.stringify(Object.fromEntries(kept)))), body }

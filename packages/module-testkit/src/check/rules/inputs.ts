@@ -59,7 +59,9 @@ const queryOf = (values: unknown) =>
 
 /** A rule for each statement of these requests: why it is broken, or undefined. */
 const forStatements =
-  (broken: (strings: readonly string[], values: readonly unknown[]) => string | undefined): Rule<World>['find'] =>
+  (
+    broken: (strings: readonly string[], values: readonly unknown[]) => string | undefined,
+  ): Rule<World>['find'] =>
   async (world) => {
     const found = new Map<Route, Found>()
     for (const { route, steps } of await sendTexts(world)) {
@@ -75,7 +77,7 @@ const forStatements =
 const sqlFromInput: Rule<World> = {
   code: 'sql-injection',
   finds: 'SQL that is put together from what the caller sends (SQL injection)',
-  mend: 'Bind values with the tag: sql`… WHERE id = ${id}`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).',
+  mend: `Bind values with the tag: sql\`… WHERE id = \${id}\`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).`,
   find: forStatements((strings) => {
     const text = strings.join('?').replace(/\s+/g, ' ')
     const at = TEXTS.map((one) => text.indexOf(one)).find((index) => index >= 0)
@@ -87,8 +89,9 @@ const sqlFromInput: Rule<World> = {
 
 const unescapedLike: Rule<World> = {
   code: 'like-unescaped',
-  finds: 'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
-  mend: "Escape it: LIKE ${`%${text.replace(/[\\\\%_]/g, '\\\\$&')}%`} ESCAPE '\\'.",
+  finds:
+    'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
+  mend: `Escape it: LIKE \${\`%\${text.replace(/[\\\\%_]/g, '\\\\$&')}%\`} ESCAPE '\\'.`,
   find: forStatements((strings, values) => {
     const at = values.findIndex(
       (value, index) =>

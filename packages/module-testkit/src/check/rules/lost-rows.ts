@@ -10,25 +10,30 @@ interface Moments {
 /** A name or a comment that says that rows go. */
 const SAYS_SO = /delet|remov|drop|discard|purge|clean|dedup|merge|forget|expire/i
 
-/** @returns where: what follows the name of the migration */
 export function lostRows(
   name: string,
   up: string,
   { full, down, again }: Moments,
-): { readonly where: string; readonly why: string } | undefined {
+): { readonly inDown: boolean; readonly why: string } | undefined {
   const comments = up.match(/--.*$|\/\*[\s\S]*?\*\//gm) ?? []
   if (SAYS_SO.test(name) || comments.some((text) => SAYS_SO.test(text))) return undefined
   for (const [table, rows] of down) {
     const before = full.get(table)
     if (before && rows.length < before.length)
-      return { where: '.down.sql', why: `it loses ${before.length - rows.length} of the ${before.length} rows of "${table}"` }
+      return {
+        inDown: true,
+        why: `it loses ${before.length - rows.length} of the ${before.length} rows of "${table}"`,
+      }
     const after = again.get(table)
     if (after === undefined) continue
     if (after.length < rows.length)
-      return { where: '', why: `it loses ${rows.length - after.length} of the ${rows.length} rows of "${table}"` }
+      return {
+        inDown: false,
+        why: `it loses ${rows.length - after.length} of the ${rows.length} rows of "${table}"`,
+      }
     if (/\bupdate\b/i.test(up) || after.length > rows.length) continue
     const column = changedColumn(rows, after)
-    if (column) return { where: '', why: `it changes "${column}" of rows in "${table}"` }
+    if (column) return { inDown: false, why: `it changes "${column}" of rows in "${table}"` }
   }
   return undefined
 }

@@ -10,8 +10,9 @@ const isRead = ({ text }: SeenStep) => /^(select|with)\b/i.test(text)
 
 export const lostUpdates: Rule<World> = {
   code: 'lost-update',
-  finds: 'a write by what was read before its transaction: another request changes the row in between (on PostgreSQL, or with two hosts)',
-  mend: 'Read in the transaction: yield* one(sql`SELECT … ${forUpdate}`), or let the statement compute: SET count = count + 1.',
+  finds:
+    'a write by what was read before its transaction: another request changes the row in between (on PostgreSQL, or with two hosts)',
+  mend: `Read in the transaction: yield* one(sql\`SELECT … \${forUpdate}\`), or let the statement compute: SET count = count + 1.`,
   find({ exchanges }) {
     const found = new Map<Route, Found>()
     for (const exchange of exchanges) {
@@ -47,7 +48,9 @@ function derives({ query }: SeenStep, { answer }: SeenStep, sent: string): boole
   const [row] = [answer].flat() as (Record<string, unknown> | undefined)[]
   return (query?.strings ?? []).some((text, index) => {
     const [, column = ''] = /\b(?:set|,)\s*"?(\w+)"?\s*=\s*$/i.exec(text) ?? []
-    const [before, value] = [row?.[column], query?.values[index]].map((one) => (typeof one === 'bigint' ? Number(one) : one))
+    const [before, value] = [row?.[column], query?.values[index]].map((one) =>
+      typeof one === 'bigint' ? Number(one) : one,
+    )
     if (/\bwhere\b/i.test(text) || typeof before !== 'number' || typeof value !== 'number') return false
     return value !== before && Math.abs(value - before) < 1e9 && !new RegExp(`\\b${value}\\b`).test(sent)
   })

@@ -4,9 +4,9 @@ import type { AnyNode } from 'acorn'
 import { full } from 'acorn-walk'
 import fc from 'fast-check'
 import type { Found, Rule } from '../world/finding.ts'
+import { schemasIn } from '../world/schemas-in.ts'
 import { sourcesOf } from '../world/sources.ts'
 import type { WatchedModule } from '../world/watch-module.ts'
-import { schemasIn } from '../world/schemas-in.ts'
 
 /** A short text needs less by far, unless the time doubles with each character. In milliseconds. */
 const PATIENCE = 300
@@ -36,7 +36,8 @@ export const slowPatterns: Rule<WatchedModule> = {
         }
       }
     }
-    for (const [{ pattern }] of schemasIn(module.declared?.settings)) if (pattern) look('package.json', pattern, 'u')
+    for (const [{ pattern }] of schemasIn(module.declared?.settings))
+      if (pattern) look('package.json', pattern, 'u')
     for (const { file, program } of sourcesOf(module.directory)) {
       full(program, (node) => {
         const literal = regexOf(node as AnyNode)
@@ -101,7 +102,8 @@ function repeatedParts(source: string, flags: string): { before: string; part: s
         const { max, raw, start, hasChoice } = stack.pop() as (typeof stack)[number]
         if (max < 10 || !hasChoice) return
         const before = ['', ...samplesOf(source.slice(0, start), flags, 1)]
-        for (const part of samplesOf(raw, flags, 6)) parts.push(...before.map((one) => ({ before: one, part })))
+        for (const part of samplesOf(raw, flags, 6))
+          parts.push(...before.map((one) => ({ before: one, part })))
       },
     })
   } catch {
@@ -114,7 +116,10 @@ function samplesOf(raw: string, flags: string, count: number): string[] {
   try {
     const pattern = new RegExp(`^(?:${raw.replace(/^\^/, '')})$`, flags.replace(/[gyims]/g, ''))
     const samples = fc.sample(fc.stringMatching(pattern), { numRuns: count * 4, seed: 1729 })
-    return [...new Set(samples)].toSorted((one, other) => one.length - other.length).filter(Boolean).slice(0, count)
+    return [...new Set(samples)]
+      .toSorted((one, other) => one.length - other.length)
+      .filter(Boolean)
+      .slice(0, count)
   } catch {
     return []
   }

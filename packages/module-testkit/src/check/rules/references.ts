@@ -18,7 +18,8 @@ export function idsOfAnn({ people: { ann, bob, admin, guest } }: World): string[
 /** What bob gets, or changes, with ids of ann in the body. */
 export async function reachByBody(world: World): Promise<Found[]> {
   const { bob } = world.people
-  const ids = idsOfAnn(world).slice(-6)
+  const own = new Set(idsOfAnn(world))
+  const ids = world.people.ann.ids.firsts.filter((id) => own.has(id)).slice(0, 8)
   const found: Found[] = []
   for (const route of world.routes) {
     if (route.access !== 'caller' || route.schema.body === undefined) continue

@@ -136,20 +136,27 @@ const PRIVATE = /^(owner|owner_?id|password|password_?hash|secret|api_?key|email
 
 const publicFields: ResponseRule = {
   code: 'public-field',
-  finds: 'a public route whose schema has a private field: one that names a caller, or that no response needs',
+  finds:
+    'a public route whose schema has a private field: one that names a caller, or that no response needs',
   mend: 'Give the public route a schema of its own, with the fields that everybody may see.',
   find(world) {
     const callers = new Set(Object.values(world.people).map(({ id }) => id))
     return world.routes.flatMap((route): Found[] => {
       if (route.access !== 'public' || route.method !== 'GET') return []
-      const sent = world.exchanges.filter((one) => one.route === route && isSuccess(one)).map(({ json }) => json)
-      const declared = [...namesIn(Object.values(route.schema.response ?? {}))].filter((name) => PRIVATE.test(name))
+      const sent = world.exchanges
+        .filter((one) => one.route === route && isSuccess(one))
+        .map(({ json }) => json)
+      const declared = [...namesIn(Object.values(route.schema.response ?? {}))].filter((name) =>
+        PRIVATE.test(name),
+      )
       const name = declared.find((one) => {
         const values = sent.flatMap((json) => [...valuesOf(json, one)])
         const hasRows = sent.some((json) => longestIn(json) > 0)
         return values.some((value) => callers.has(value as string)) || (hasRows && values.length === 0)
       })
-      return name === undefined ? [] : [{ where: route.where, why: `its schema sends "${name}" to everybody` }]
+      return name === undefined
+        ? []
+        : [{ where: route.where, why: `its schema sends "${name}" to everybody` }]
     })
   },
 }
@@ -192,8 +199,8 @@ const locations: ResponseRule = {
   code: 'no-location',
   finds: 'a created resource without its Location, which the OpenAPI document promises',
   mend: 'Return `answer(201, note, { location })` with the path of its GET.',
-  find: forExchanges((exchange, { routes }) => {
-    const { route, status, json, headers } = exchange
+  find: forExchanges((exchange, { routes, exchanges }) => {
+    const { route, status, json, headers, caller } = exchange
     const hasId = typeof json === 'object' && json !== null && 'id' in json
     if (status !== 201 || !hasId || headers.location !== undefined) return undefined
     const shown = routes.some(
@@ -202,7 +209,12 @@ const locations: ResponseRule = {
         path.startsWith(`${route.path}/:`) &&
         !path.slice(route.path.length + 2).includes('/'),
     )
-    return shown ? `${requestOf(exchange)} responds with 201 and no Location` : undefined
+    // The id may be the one of something else, whose GET is elsewhere.
+    const path = `${route.path}/${encodeURIComponent(String((json as { id: unknown })?.id))}`
+    const isThere = exchanges.some(
+      (one) => one.caller === caller && one.route.method === 'GET' && one.url === path && isSuccess(one),
+    )
+    return shown && isThere ? `${requestOf(exchange)} responds with 201 and no Location` : undefined
   }),
 }
 

@@ -11,12 +11,16 @@ interface LogLine {
 
 export const openSecrets: Rule<WatchedModule> = {
   code: 'open-secret',
-  finds: 'a setting that looks like a secret and is not `writeOnly`: `app config` and the plan of a change show it',
+  finds:
+    'a setting that looks like a secret and is not `writeOnly`: `app config` and the plan of a change show it',
   mend: "Write Type.String({ writeOnly: true }), and run 'app module-manifest'.",
   find: ({ declared }) =>
     [...textsIn(declared?.settings)]
       .filter((setting) => isSecret(setting) && setting.schema.writeOnly !== true)
-      .map(({ path }) => ({ where: 'package.json', why: `the setting "${path.join('.')}" looks like a secret` })),
+      .map(({ path }) => ({
+        where: 'package.json',
+        why: `the setting "${path.join('.')}" looks like a secret`,
+      })),
 }
 
 export const toldSecrets: Rule<World> = {
@@ -30,7 +34,8 @@ export const toldSecrets: Rule<World> = {
         found.push({ where: route.where, why: 'its response has the value of a secret setting' })
       }
       const event = steps.find((step) => step.event && JSON.stringify(step.event).includes(CANARY))
-      if (event) found.push({ where: route.where, why: `the ${event.text} has the value of a secret setting` })
+      if (event)
+        found.push({ where: route.where, why: `the ${event.text} has the value of a secret setting` })
     }
     for (const line of logged.filter((one) => one.includes(CANARY))) {
       const { requestId, msg, err } = JSON.parse(line) as LogLine

@@ -1,3 +1,4 @@
+import { relative } from 'node:path'
 import { type AppliedMigration, hostMigrations, moduleMigrations, readMigrations } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
 import type { Found, Rule } from '../world/finding.ts'
@@ -62,7 +63,7 @@ export const migrations: Rule<World> = {
         const full = await world.tables.contents()
         await storage.undo(undone)
         const schema = await world.tables.schema()
-        const { up = '' } = files.find(({ name }) => name === first.name) ?? {}
+        const { up = '', path = '' } = files.find(({ name }) => name === first.name) ?? {}
         if (storage.engine === 'sqlite' && schema === above && CHANGES.test(up))
           return found(first, 'it undoes nothing: the tables are the same as before')
         above = schema
@@ -71,7 +72,11 @@ export const migrations: Rule<World> = {
         if (left.length > 0) return found(first, `it leaves ${left.map((name) => `"${name}"`).join(', ')}`)
         await storage.migrate([hostMigrations, ...sets])
         const lost = lostRows(first.name, up, { full, down, again: await world.tables.contents() })
-        if (lost !== undefined) lostBy.push({ ...lost, where: `${module.manifest.migrations}/${first.name}${lost.where}` })
+        if (lost !== undefined) {
+          const down = `${module.manifest.migrations}/${first.name}.down.sql`
+          lostBy.push({ why: lost.why, where: lost.inDown ? down : relative(module.directory, path) })
+          return []
+        }
       } catch (error) {
         const { message } = error as Error
         const named = applied.find(({ name }) => message.includes(name)) ?? first

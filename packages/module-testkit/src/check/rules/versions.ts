@@ -10,8 +10,9 @@ interface Resource {
 
 export const versions: Rule<World> = {
   code: 'version-kept',
-  finds: 'a change of a resource that leaves its `version` as it was: `If-Match` does not see it, and a change is lost',
-  mend: 'Raise it in the same statement: UPDATE … SET title = ${title}, version = version + 1.',
+  finds:
+    'a change of a resource that leaves its `version` as it was: `If-Match` does not see it, and a change is lost',
+  mend: `Raise it in the same statement: UPDATE … SET title = \${title}, version = version + 1.`,
   async find(world) {
     const found: Found[] = []
     for (const route of world.routes) {
@@ -19,7 +20,9 @@ export const versions: Rule<World> = {
       if (method === 'GET' || method === 'DELETE' || parametersOf(route).length === 0) continue
       const caller = world.allowed(route)
       const shows = world.routes
-        .filter((one) => one.method === 'GET' && (route.path === one.path || route.path.startsWith(`${one.path}/`)))
+        .filter(
+          (one) => one.method === 'GET' && (route.path === one.path || route.path.startsWith(`${one.path}/`)),
+        )
         .find((one) => parametersOf(one).length > 0 && world.may(caller, one))
       if (shows === undefined) continue
       for (const request of world.requests(caller, route, 4, 23)) {

@@ -6,7 +6,17 @@ import { phase } from './seen.ts'
 
 /** In each path that a check sends to see where it arrives. */
 const SENT = 'zq-file'
-const READS = ['open', 'readFile', 'stat', 'lstat', 'access', 'readdir', 'createReadStream', 'opendir']
+const READS = [
+  'open',
+  'readFile',
+  'stat',
+  'lstat',
+  'access',
+  'readdir',
+  'createReadStream',
+  'opendir',
+  'exists',
+]
 const WRITES = ['writeFile', 'appendFile', 'mkdir', 'rm', 'unlink', 'copyFile', 'rename', 'createWriteStream']
 
 type Note = (what: 'file', name: string) => void

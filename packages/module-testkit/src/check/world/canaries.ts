@@ -1,7 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import { isValid } from './generate.ts'
 
-const SECRET = /(secret|password|passwd|passphrase|credentials?|(api|access|private|signing|auth)_?key|token)$/i
+const SECRET =
+  /(secret|password|passwd|passphrase|credentials?|(api|access|private|signing|auth)_?key|token)$/i
 
 /** In the value that a check gives to a secret. */
 export const CANARY = 'canary-of-the-check'
@@ -23,7 +24,10 @@ export const isSecret = ({ path, schema }: Setting) =>
   schema.writeOnly === true || (SECRET.test(path.at(-1) ?? '') && schema.format === undefined && !schema.enum)
 
 /** Puts a text that is known again into each secret that has no default and takes it. */
-export function withCanaries(settings: Record<string, unknown>, schema: TSchema | undefined): Record<string, unknown> {
+export function withCanaries(
+  settings: Record<string, unknown>,
+  schema: TSchema | undefined,
+): Record<string, unknown> {
   const all = structuredClone(settings)
   for (const setting of textsIn(schema)) {
     const value = `${CANARY}-${setting.path.join('-')}`
@@ -35,5 +39,5 @@ export function withCanaries(settings: Record<string, unknown>, schema: TSchema 
     }
     inner[setting.path.at(-1) as string] = value
   }
-  return schema === undefined || isValid(schema, all) ? all : settings
+  return all
 }

@@ -45,14 +45,15 @@ export interface Request {
 }
 
 /** Whether it ran a statement that changes the module's rows, or emitted an event. */
-export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined =>
-  steps.find(isWrite)?.text
+export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined => steps.find(isWrite)?.text
 
 const isWrite = ({ text }: SeenStep) =>
   /^(insert|update|delete|replace|event)\b/i.test(text) && !/\bmortise_/.test(text)
 
 /** Whether one of its own statements changed a row, as far as their answers tell, or it emitted an event. */
 export const wrote = ({ steps }: Pick<Exchange, 'steps'>): boolean =>
-  steps.some((step) => isWrite(step) && step.answer !== 0 && !(Array.isArray(step.answer) && step.answer.length === 0))
+  steps.some(
+    (step) => isWrite(step) && step.answer !== 0 && !(Array.isArray(step.answer) && step.answer.length === 0),
+  )
 
 export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300

@@ -10,6 +10,11 @@ export class Ids {
     if (!ids.includes(String(id))) this.#byCollection.set(collection, [...ids, String(id)])
   }
 
+  /** The first of each collection. */
+  get firsts(): string[] {
+    return [...this.#byCollection.values()].flatMap((ids) => ids.slice(0, 1))
+  }
+
   get all(): string[] {
     return [...this.#byCollection.values()].flat()
   }

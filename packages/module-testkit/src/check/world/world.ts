@@ -169,6 +169,16 @@ export class World {
     await this.settled()
   }
 
+  /** Has the caller create one of each, and read nothing. */
+  async add(caller: Person): Promise<void> {
+    for (const route of this.creating) {
+      if (!this.may(caller, route)) continue
+      for (const request of this.requests(caller, route, 1, this.#marks))
+        await this.send(caller, route, request)
+    }
+    await this.settled()
+  }
+
   /** Whether the route is for any caller, rather than for everyone or for some. */
   may({ name }: Person, { access }: Route): boolean {
     return access === 'caller' || (access === 'public' ? name === 'guest' : name === 'admin')
