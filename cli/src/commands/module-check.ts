@@ -5,7 +5,13 @@ import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readPackage, readText, writeDurably } from '@mortise/host'
 import type { CheckReport, checkModule } from '@mortise/module-testkit/check'
-import { checkFailed, checkIncomplete, noPackageInFolder, noSuchPath, testkitMissing } from '../failures/index.ts'
+import {
+  checkFailed,
+  checkIncomplete,
+  noPackageInFolder,
+  noSuchPath,
+  testkitMissing,
+} from '../failures/index.ts'
 import { inspectPackage } from '../install/inspect-package.ts'
 import type { Command } from '../terminal/command.ts'
 import { writeManifest } from './module-manifest.ts'

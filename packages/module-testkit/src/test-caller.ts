@@ -3,9 +3,6 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
-/** How long an event stream is read, in milliseconds. */
-const STREAM = 200
-
 /** A client of the API. A guest keeps its token, a user sends its JWT. */
 export class TestCaller {
   readonly #app: FastifyInstance
@@ -79,44 +76,6 @@ export class TestCaller {
     const token = response.headers['guest-token']
     if (typeof token === 'string') this.#headers = { ...own, 'guest-token': token }
     return response
-  }
-
-  /**
-   * The same for responses that may never end: the first part of an event stream is its body.
-   * @internal
-   */
-  async respond(
-    method: Method,
-    path: string,
-    payload?: InjectOptions['payload'],
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>> {
-    if (method !== 'GET') return this.request(method, path, payload, headers)
-    const own = await this.#headers
-    const leaving = new AbortController()
-    const url = `${this.#basePath}${path}`
-    const response = await this.#app.inject({
-      ...{ method, url, headers: { ...own, ...headers }, payloadAsStream: true, signal: leaving.signal },
-    })
-    const token = response.headers['guest-token']
-    if (typeof token === 'string') this.#headers = { ...own, 'guest-token': token }
-    const stream = response.stream()
-    const isEndless = String(response.headers['content-type']).startsWith('text/event-stream')
-    const parts: Buffer[] = []
-    const timer = isEndless ? setTimeout(() => stream.destroy(), STREAM) : undefined
-    try {
-      for await (const part of stream) parts.push(part as Buffer)
-    } catch (error) {
-      if (!isEndless) throw error
-    } finally {
-      clearTimeout(timer)
-      if (isEndless) leaving.abort()
-    }
-    return {
-      statusCode: response.statusCode,
-      headers: response.headers,
-      body: Buffer.concat(parts).toString(),
-    }
   }
 
   /** Signs in and claims the guest's data. The guest's token is retired. */

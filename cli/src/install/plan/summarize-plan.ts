@@ -61,7 +61,8 @@ function changesOf(plan: Plan): string[] {
 
 /** What the operator agrees to. A fact has a line of its own, so that none is missed. */
 function askedBy(plan: Plan): string[] {
-  const { isNewSource, network, isLarge, bytes, replacesContent, isOlder, replaces, version, downgradeFrom } = plan
+  const { isNewSource, network, isLarge, bytes, replacesContent, isOlder, replaces, version, downgradeFrom } =
+    plan
   const inside = plan.dependencies.flatMap((one) =>
     notesOf(one).map((note) => `${one.name} ${one.version}: ${note}`),
   )
