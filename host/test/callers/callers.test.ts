@@ -390,6 +390,7 @@ t.test('while an issuer is unreachable its tokens are 503, not 401', async (t) =
         if (isAway) throw keysUnavailable()
         return new User('https://login.example', 'ann', [])
       },
+      replace() {},
     },
     routes: (app) => {
       app.get('/long', { config: { access: 'caller' } }, async (request) => requests.push(request))
