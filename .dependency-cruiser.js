@@ -79,7 +79,7 @@ export default {
       { path: '^(cli|host|packages/[^/]+)/' },
       {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract|check/index)\\.)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(host|sql|transaction)\\.'],
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|sql|transaction)\\.'],
       },
     ),
     ...inOrder('cli/src', [
