@@ -1,5 +1,5 @@
 import { readLockFile } from '@mortise/host'
-import { billOfMaterials } from '../sbom/bill-of-materials.ts'
+import { billOfMaterials } from '../install/bill-of-materials.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

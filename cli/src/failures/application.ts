@@ -43,8 +43,8 @@ export const notConfirmed = define.refused('declined', 'Nothing was changed: you
 
 export const notAnswered = define.refused(
   'declined',
-  'Nothing was changed: the question had no answer in time.',
-  'Run the command again and answer it, or add --yes.',
+  'Nothing was changed: nobody replied to the question in time.',
+  'Run the command again and reply to it, or add --yes.',
 )
 
 export const noSecretToSignWith = define.usage(

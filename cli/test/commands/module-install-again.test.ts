@@ -66,7 +66,7 @@ t.test('where it is not available, a downgrade is told and asked, and refused in
       error: { code: 'downgrade', message: /note 1\.0\.0.*2\.0\.0/, hint: /note-2\.0\.0\.tgz.*--yes/ },
     },
   })
-  t.match(refused.stderr, /older +2\.0\.0 was installed here/, 'the plan tells it')
+  t.match(refused.stderr, /a downgrade: 2\.0\.0 was installed here/, 'the plan tells it')
   const asked = /note 1\.0\.0 is older than 2\.0\.0.*\[y\/N\]/s
   const words = ['module-install', 'note', '--dir', directory]
   t.match(await runOnTerminal('n', ...words), { exitCode: 4, said: asked })

@@ -20,7 +20,7 @@ const noWebSocket =
 const refusedPlugins: Readonly<Record<string, string>> = {
   '@fastify/cookie':
     'the host reads the cookies of its guests: parse the header "cookie", and send "set-cookie" with the package "cookie"',
-  '@fastify/cors': 'the host answers preflight requests for all modules: the operator sets cors.origins',
+  '@fastify/cors': 'the host responds to preflight requests for all modules: the operator sets cors.origins',
   '@fastify/helmet':
     'the host sets the security headers of every response: change one with reply.header(…) in the route',
   '@fastify/caching':

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import type { Builder } from '../fetch/provenance.ts'
 import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
@@ -11,7 +12,9 @@ export function trustNotes(plan: Plan): string[] {
         `${one.package} ${one.instead} instead of ${one.version}, which was published at ${one.published} and waits until ${one.installable}. --allow-new installs it now.`,
     ),
     ...young.map((one) => `${one.package} ${one.version} is new: it was published at ${one.published}.`),
-    ...(undated.length > 0 ? [`The registry gives no publication date for ${undated.join(', ')}.`] : []),
+    ...(undated.length > 0 && !isAbsolute(plan.origin)
+      ? [`The registry gives no publication date for ${undated.join(', ')}.`]
+      : []),
     ...builderNotes({ ...plan, what: `${plan.id} ${plan.version}` }),
   ]
 }

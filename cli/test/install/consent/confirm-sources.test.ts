@@ -53,7 +53,7 @@ t.test('a question without an answer ends, changes nothing and gives up the lock
   const argv = ['module-install', file, '--json', '--dir', directory]
   t.equal(await app(argv, streams), 4)
   t.match(JSON.parse(String(streams.stdout.read())), {
-    error: { code: 'declined', message: 'Nothing was changed: the question had no answer in time.' },
+    error: { code: 'declined', message: 'Nothing was changed: nobody replied to the question in time.' },
   })
   t.equal((await readLockFile(directory)).generation, 0)
   t.equal((await run('module-install', file)).exitCode, 0, 'another command has the lock')

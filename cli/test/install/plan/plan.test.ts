@@ -47,8 +47,7 @@ t.test(
         restored: ['hello'],
         fetched: [{ id: 'hello', integrity, tree, origin: /hello\.tgz$/, dependencies: [] }],
       })
-      t.match(stderr, /^hello 1\.0\.0, again from \S+hello\.tgz\n {2}routes +GET \/hello$/m)
-      t.ok(stderr.includes(`  integrity   ${integrity}\n`))
+      t.match(stderr, /^hello 1\.0\.0, from \S+hello\.tgz\n(?: .*\n)* {2}changes +\+ GET \/hello$/m)
     }
     t.equal((await storeOf(directory)).length, 1)
     const again = await run('module-install')

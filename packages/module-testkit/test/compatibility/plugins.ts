@@ -122,7 +122,7 @@ export const plugins: readonly Plugin[] = [
     name: '@fastify/cors',
     file: 'cors',
     verdict: 'refused',
-    note: 'it registers @fastify/cors, and the host answers preflight requests for all modules: the operator sets cors.origins',
+    note: 'it registers @fastify/cors, and the host responds to preflight requests for all modules: the operator sets cors.origins',
   },
   {
     name: '@fastify/helmet',

@@ -91,8 +91,8 @@ export const bugs: readonly Bug[] = [
         });`,
       ),
       inService(
-        'changeItem(caller, id, quantity, now = Date.now()) {',
-        'changeItem(caller, id, quantity, version, now = Date.now()) {',
+        'changeItem(caller, id, quantity, now = currentTime()) {',
+        'changeItem(caller, id, quantity, version, now = currentTime()) {',
       ),
       inService(
         'const changed = yield* repository.setQuantity(item, quantity, now);',

@@ -3,8 +3,8 @@ import { relative, sep } from 'node:path'
 import { type LockFile, readConfig } from '@mortise/host'
 import parseLicense from 'spdx-expression-parse'
 import ssri from 'ssri'
-import { licenseOf } from '../install/plan/dependency-list.ts'
 import { type InstalledTree, installedTrees, type TreePackage } from '../store/package-tree.ts'
+import { licenseOf } from './plan/dependency-list.ts'
 
 // CycloneDX 1.6 (ECMA-424) in JSON. The document is plain data of few kinds, so no library makes it;
 // a test checks it against the schema of the format.
