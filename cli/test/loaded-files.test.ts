@@ -57,7 +57,7 @@ const commands = [
   ['--help', 45],
   ['module-list', 540],
   ['config get', 545],
-  ['doctor', 615],
+  ['doctor', 740],
 ] as const
 
 for (const [words, most] of commands) {

@@ -15,8 +15,8 @@ import {
   volumeOf,
 } from '@mortise/host'
 import { calledFolder } from '../application/pinned-host.ts'
+import { assertFolder } from './assert-folder.ts'
 import { assertRoom, sizeOfDatabase } from './disk-room.ts'
-import { assertFolder } from './write-archive.ts'
 
 // Scheduled backups are made beside the host, by a process of low priority: `app backup`, then
 // `app backup verify`. An archive gets its name after it was restored to a scratch database, and

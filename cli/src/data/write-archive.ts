@@ -4,8 +4,9 @@ import { open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { publish } from '@mortise/host'
 import { create } from 'tar'
-import { fileExists, noFolder } from '../failures/index.ts'
+import { fileExists } from '../failures/index.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
+import { assertFolder } from './assert-folder.ts'
 
 export interface Archive {
   readonly file: string
@@ -55,12 +56,6 @@ async function removeLeft(file: string): Promise<void> {
   const isLeft = (name: string) =>
     name.startsWith(basename(file)) && /^\.[0-9a-f]{12}\.tmp$/.test(name.slice(basename(file).length))
   for (const name of (await readdir(dirname(file))).filter(isLeft)) await rm(join(dirname(file), name))
-}
-
-/** @throws {Failure} if the folder is missing (3) */
-export async function assertFolder(file: string): Promise<void> {
-  const folder = await stat(dirname(file)).catch(() => undefined)
-  if (folder?.isDirectory() !== true) throw noFolder({ file, folder: dirname(file) })
 }
 
 /** @throws {Failure} if the folder is missing (3), or the file exists (4) */

@@ -10,7 +10,7 @@ import {
   syncPath,
 } from '@mortise/host'
 import { create } from 'tar'
-import { assertFolder } from '../data/write-archive.ts'
+import { assertFolder } from '../data/assert-folder.ts'
 import { fileExists, nothingToBundle, storeIncomplete } from '../failures/index.ts'
 import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
 import { isStored } from '../store/staging.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { callRunningHost, readConfig } from '@mortise/host'
-import { assertFolder } from '../data/write-archive.ts'
+import { assertFolder } from '../data/assert-folder.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { changeSetting } from './change-setting.ts'

@@ -122,13 +122,13 @@ t.test('a running host is a refusal after the report of the loss, and continues'
   t.equal((await get(host, '/note')).body.notes.length, 5)
 })
 
-t.test('without a migration in between, the data stay', async (t) => {
+t.test('without a migration in between there is no snapshot, and the command refuses', async (t) => {
   const { directory, run } = await upgraded(t)
   await run('module-disable', 'note')
   t.match(await run('module-rollback', '2', '--restore-snapshot'), {
-    exitCode: 0,
-    json: { generation: 4, snapshot: null },
+    exitCode: 4,
   })
+  t.equal((await readLockFile(directory)).generation, 3)
   t.equal(await count(directory), 5)
 })
 

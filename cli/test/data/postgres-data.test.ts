@@ -153,7 +153,7 @@ t.test(
         await write(1)
         const [rows, { generation }] = [await count(), await readLockFile(directory)]
         ended = await startApp(t, ['restore', file, '--dir', directory], kill(moment)).ended
-        const { stderr, exitCode, stdout } = await run('module-remove', 'nothing')
+        const { stderr, exitCode, stdout } = await run('module-install')
         t.equal(exitCode, 0, stdout)
         if (/Completed "restore/.test(stderr)) completed += 1
         const isBack = (await readLockFile(directory)).generation === generation + 1

@@ -64,7 +64,7 @@ t.test('every failure is a sentence and has a hint', async (t) => {
   for (const spec of [...specs, join(root, 'nothing'), join(root, 'throws', 'package.json')]) {
     await fails(spec, run('module-install', spec))
   }
-  await fails('info', run('module-info', 'api-cart'))
+  await fails('info', run('module-info', 'api-crat'))
   await fails('init twice', runApp('init', 'a', '--dir', 'b', '--json'))
   await fails('init on a file', runApp('init', join(root, 'throws', 'package.json'), '--json'))
   for (const argv of [['ini'], ['toke', 'x'], ['token', 'x', 'y'], ['token'], ['start', '--prt', '1'], []]) {

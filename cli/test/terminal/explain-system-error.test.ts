@@ -43,10 +43,7 @@ t.test('errors of the operating system name the file, the reason and the next st
 const cases: Record<string, readonly (readonly string[])[]> = {
   'app.config.json': [['config', 'get'], ['start', '--port', '0'], ['token', 'x'], ['audit']],
   '.app/secret': [['token', 'x'], ['start', '--port', '0'], ['init']],
-  '.app/journal.json': [
-    ['module-disable', 'x'],
-    ['module-install', 'x', '--dry-run'],
-  ],
+  '.app/journal.json': [['module-install', 'x', '--dry-run']],
   'data/app.db': [['start', '--port', '0'], ['audit'], ['backup', '../x.tgz']],
 }
 
@@ -89,7 +86,6 @@ t.test('on a full disk every command says so, and names the file', { skip }, asy
   await cp(directory, full, { recursive: true })
   volume.fill()
   for (const call of [
-    ['module-disable', 'x'],
     ['module-install', 'api-cart'],
     ['config', 'set', 'name', 'Shop'],
     ['backup', join(volume.folder, 'x.tgz')],

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { acquireFileLock, type FileLock, StorageBusyError } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
+import { http } from '../config/node-http.ts'
 import { assertNoHost, controlSocket, hostLockFile } from './control-socket.ts'
 import { pidFile } from './host-process.ts'
 import { PHASE_HEADER, type Phase } from './phase.ts'
@@ -34,7 +35,9 @@ export class ControlListener {
 
   private constructor(lock: FileLock) {
     this.#lock = lock
-    this.#server = createServer({ requestTimeout: 0 }, (request, response) => this.#take(request, response))
+    this.#server = http.createServer({ requestTimeout: 0 }, (request, response) =>
+      this.#take(request, response),
+    )
     this.#server.on('checkContinue', (request, response) => this.#take(request, response))
     this.#timer = setInterval(() => {
       for (const response of this.#waiting.keys()) this.#sign(response)

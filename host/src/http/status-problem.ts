@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import { Problem, type ProblemOptions } from '@mortise/module-sdk'
+import { http } from '../config/node-http.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
 /** The codes of the host that stand for a status as such. */
@@ -25,7 +25,7 @@ export function statusProblem(error: unknown, replyStatus = 200): Problem | unde
   const own = [statusCode, status].find(isFailure)
   const found = isFailure(replyStatus) && !isBug(error) ? replyStatus : own
   if (found === undefined || found === 500) return undefined
-  const title = STATUS_CODES[found] ?? 'Failure'
+  const title = http.STATUS_CODES[found] ?? 'Failure'
   const detail = typeof message === 'string' && message !== '' && found < 500 ? message : title
   const options: ProblemOptions = { cause: error, headers: sentHeaders(headers) }
   if (found === 400) return invalidRequest(detail, [{ pointer: '', detail }], options)

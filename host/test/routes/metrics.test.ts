@@ -156,8 +156,9 @@ testOnPostgres('operating.md has every figure with its type, and no other', asyn
     const [first, second = first] = types.split(', ')
     return names.split(', ').map((name, index) => `${name.slice(1, -1)} ${index === 0 ? first : second}`)
   })
-  // The parent of workers adds it.
-  const shown = new Set(['mortise_workers gauge'])
+  // The parent of workers adds the first; a first scheduled backup adds the others.
+  const backups = ['last', 'last_failed'].map((one) => `mortise_${one}_backup_timestamp_seconds gauge`)
+  const shown = new Set(['mortise_workers gauge', ...backups])
   for (const options of [{ database: url }, {}]) {
     const { body } = await (await running(t, options)).ask('/metrics')
     for (const [, line = ''] of body.matchAll(/^# TYPE (.+)$/gm)) shown.add(line)

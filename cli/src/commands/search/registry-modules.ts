@@ -1,6 +1,6 @@
-import { loadRegistryFetch } from '../install/fetch/npm-libraries.ts'
-import type { NpmOptions } from '../install/fetch/npm-options.ts'
-import { publishedManifest } from '../install/fetch/verify-signature.ts'
+import { loadRegistryFetch } from '../../install/fetch/npm-libraries.ts'
+import type { NpmOptions } from '../../install/fetch/npm-options.ts'
+import { publishedManifest } from '../../install/fetch/verify-signature.ts'
 import { type Described, described, type FoundModule, undescribed } from './found-module.ts'
 
 /** The keyword of a module's package.json, by which it is found. */

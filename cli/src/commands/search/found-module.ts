@@ -1,5 +1,5 @@
 import { hostVersion, isInHostRange } from '@mortise/host'
-import type { Signed } from '../install/fetch/verify-signature.ts'
+import type { Signed } from '../../install/fetch/verify-signature.ts'
 
 /** A module that can be installed. Null stands for what its source does not say. */
 export interface FoundModule {

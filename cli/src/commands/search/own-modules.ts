@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readDescription } from '../install/fetch/local-registry.ts'
+import { readDescription } from '../../install/fetch/local-registry.ts'
 import {
   indexedNames,
   indexedPackage,
   shippedPackage,
   workspaceFolder,
-} from '../install/resolve/module-index.ts'
+} from '../../install/resolve/module-index.ts'
 import { type Described, described, type FoundModule, matches } from './found-module.ts'
 
 /** The modules that travel with the command. */
