@@ -67,7 +67,8 @@ for (const [words, most] of commands) {
     const said = startApp(t, [...words.split(' '), ...place], [counting])
     await said.ended
     const found = loadedBy(said.stderr)
-    isAtMost(t, found, most, words)
+    // npm's libraries, which ask the registries for known vulnerabilities, load undici.
+    isAtMost(t, words === 'doctor' ? { ...found, undici: false } : found, most, words)
     t.notOk(found.loaded.some(isFastify), 'no Fastify')
   })
 }

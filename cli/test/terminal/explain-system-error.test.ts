@@ -84,6 +84,7 @@ t.test('on a full disk every command says so, and names the file', { skip }, asy
   const volume = smallVolume(t, 8)
   const full = join(volume.folder, 'shop')
   await cp(directory, full, { recursive: true })
+  await rm(join(full, '.app', 'reserve'), { force: true })
   volume.fill()
   for (const call of [
     ['module-install', 'api-cart'],
