@@ -124,6 +124,8 @@ t.test('a changed migration creates the tables again, if the author says so', as
   await running.says(/still serves/)
   t.match(running.stderr, /001-memo\.sql of memo failed/, 'a wrong one drops nothing')
   t.strictSame(await (await fetch(`${url}/memo`)).json(), { rows: [{ name: 'text' }, { name: 'done' }] })
+  running.child.kill('SIGTERM')
+  t.equal(await running.ended, 0)
 })
 
 t.test('type errors hold the switch, and an error names the line of the source', async (t) => {

@@ -112,7 +112,7 @@ t.test('what an installation refuses is not written', async (t) => {
   const open = "{ config: { access: 'public' } }"
   const cors = `Object.assign(async () => {}, { [Symbol.for('plugin-meta')]: { name: '@fastify/cors' } })`
   const bad: [code: string, reason: RegExp, files?: Record<string, string>][] = [
-    [`await app.register(${cors})`, /registers @fastify\/cors, and the host answers preflight requests/],
+    [`await app.register(${cors})`, /registers @fastify\/cors, and the host responds to preflight requests/],
     ['app.setErrorHandler(() => {})', /it calls setErrorHandler/],
     ["app.get('/stock', async () => 1)", /the route .*\/stock has no access/],
     [`app.options('/stock', ${open}, async () => 1)`, /routes/],
