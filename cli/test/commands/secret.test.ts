@@ -1,10 +1,11 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { killBefore } from '../kill-before.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { runningHost } from '../running-host.ts'
+import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const secretOf = (directory: string) => readFile(join(directory, '.app', 'secret'), 'utf8')
 
@@ -90,6 +91,26 @@ t.test('a host reads a copied secret by itself, and takes it at its next start',
   t.equal(await asked(again, fresh), 200)
   t.match(await run('doctor'), { exitCode: 0 })
 })
+
+t.test(
+  'the other hosts of a database are named, and follow once the file is copied',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, root, run, token } = await withTokens(t)
+    await usePostgres(t, directory)
+    const copy = join(root, 'copy')
+    await cp(directory, copy, { recursive: true })
+    const hosts = [await runningHost(t, directory), await runningHost(t, copy)] as const
+    const old = await token()
+    const rotated = await run('secret', 'rotate')
+    t.match(rotated, { exitCode: 0, json: { live: true, hosts: [hosts[1].url] } })
+    const fresh = await token()
+    t.strictSame([await asked(hosts[0], fresh), await asked(hosts[1], fresh)], [200, 401])
+    await copyFile(join(directory, '.app', 'secret'), join(copy, '.app', 'secret'))
+    while ((await asked(hosts[1], fresh)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
+    for (const host of hosts) t.equal(await asked(host, old), 200)
+  },
+)
 
 t.test('killed before any of its writes, the old secret or the new one signs', async (t) => {
   const { directory, run, token } = await withTokens(t)
