@@ -1,5 +1,5 @@
 import type { Caller, Transaction } from '@mortise/module-sdk'
-import type { CartItem } from './schemas.ts'
+import type { CartItem, NewItem } from './schemas.ts'
 
 declare module '@mortise/module-sdk' {
   interface Contracts {
@@ -21,9 +21,10 @@ export interface CartContract {
    */
   take(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
   /**
-   * Adds a quantity of a product to the cart of `caller`, like POST /cart/item. Since 1.1.
+   * Adds a quantity of a product to the cart of `caller`, like POST /cart/item. Since 1.1, the note
+   * since 1.2.
    * @returns the item, and whether it is new
    * @throws {Problem} `quantity-limit`, `cart-full`
    */
-  add(caller: Caller, item: CartQuantity): Transaction<{ item: CartItem; added: boolean }>
+  add(caller: Caller, item: NewItem): Transaction<{ item: CartItem; added: boolean }>
 }

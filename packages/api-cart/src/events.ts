@@ -2,6 +2,7 @@ import type { CartQuantity } from './contract.ts'
 
 interface ItemEvent extends CartQuantity {
   id: string
+  note: string | null
   /** Of the cart. */
   version: number
 }

@@ -5,7 +5,7 @@ import { addItem, claimCart, takeFromCart } from './service.ts'
 
 export default plugin(async (app, { database, contracts, everyMinute, onClaim }) => {
   cartRoutes(app, database)
-  contracts.provide('cart', '1.1.0', { take: takeFromCart, add: addItem })
+  contracts.provide('cart', '1.2.0', { take: takeFromCart, add: addItem })
   onClaim(claimCart)
   everyMinute('delete expired', () => deleteExpired('cart', { table: 'cart_item', of: 'cart_id' }))
 })

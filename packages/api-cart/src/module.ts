@@ -1,10 +1,16 @@
-import { defineModule, Id } from '@mortise/module-sdk'
+import { defineModule, Id, Nullable } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type {} from './events.ts'
-import { Product, Quantity } from './schemas.ts'
+import { Note, Product, Quantity } from './schemas.ts'
 
 const version = Type.Integer({ description: 'of the cart' })
-const Item = Type.Object({ id: Id('item'), product: Product, quantity: Quantity, version })
+const Item = Type.Object({
+  id: Id('item'),
+  product: Product,
+  quantity: Quantity,
+  note: Nullable(Note),
+  version,
+})
 
 /** The subject of each event is the cart; the event's owner is the cart's owner. */
 export const { emit, plugin, problem, responses } = defineModule('api-cart', {
@@ -12,7 +18,10 @@ export const { emit, plugin, problem, responses } = defineModule('api-cart', {
     'cart.item-added': Item,
     'cart.item-changed': Item,
     'cart.item-removed': Item,
-    'cart.emptied': Type.Object({ itemCount: Type.Integer({ description: 'the quantity before' }), version }),
+    'cart.emptied': Type.Object({
+      itemCount: Type.Integer({ description: 'the number of items before' }),
+      version,
+    }),
     'cart.claimed': Type.Object({ from: Type.String({ description: 'the guest who owned it' }), version }),
   },
   problems: {

@@ -11,7 +11,7 @@ import {
   run,
   sql,
 } from '@mortise/module-sdk'
-import type { CartItem } from './schemas.ts'
+import type { CartItem, NewItem } from './schemas.ts'
 
 /**
  * The statements of the cart. Each statement names the owner, or a cart that the same transaction
@@ -31,7 +31,9 @@ export type CartRow = (ItemRow | Record<keyof ItemRow, null>) & {
   cartExpiresAt: number
 }
 
-const columns = sql`id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt"`
+const columns = sql`
+  cart_item.id, cart_item.product, cart_item.quantity, cart_item.note, cart_item.version,
+  cart_item.created_at AS "createdAt", cart_item.updated_at AS "updatedAt"`
 const isLive = (owner: string, now: number) => sql`owner = ${owner} AND expires_at > ${now}`
 const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart WHERE ${isLive(owner, now)})`
 
@@ -39,12 +41,10 @@ const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart
 export const findCart = (database: Database, owner: string, now: number) =>
   database.many<CartRow>(sql`
     SELECT cart.id AS "cartId", cart.version AS "cartVersion", cart.created_at AS "cartCreatedAt",
-      cart.updated_at AS "cartUpdatedAt", cart.expires_at AS "cartExpiresAt",
-      item.id, item.product, item.quantity, item.version,
-      item.created_at AS "createdAt", item.updated_at AS "updatedAt"
-    FROM cart LEFT JOIN cart_item AS item ON item.cart_id = cart.id
+      cart.updated_at AS "cartUpdatedAt", cart.expires_at AS "cartExpiresAt", ${columns}
+    FROM cart LEFT JOIN cart_item ON cart_item.cart_id = cart.id
     WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
-    ORDER BY item.since_version`)
+    ORDER BY cart_item.since_version`)
 
 /** Every change of a cart writes this row, so the cart and its items stay until the end. */
 export const lockCart = (owner: string, now: number) =>
@@ -57,24 +57,38 @@ export const findItems = (owner: string, now: number) =>
   many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
 /**
- * Raises the version of the owner's cart and extends its expiry, or creates a cart. An UPDATE that
- * finds nothing locks its place in the index on PostgreSQL: two callers without a cart would conflict.
+ * Raises the version of the owner's cart and extends its expiry. On PostgreSQL it also creates the
+ * cart: an UPDATE that finds nothing locks its place in the index there, and two callers without a
+ * cart would conflict.
  */
+const raised = (owner: string, now: number, expiresAt: number) =>
+  byEngine({
+    sqlite: sql`
+      UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
+      WHERE owner = ${owner} AND expires_at > ${now}`,
+    postgres: sql`
+      INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+      VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
+      ON CONFLICT (owner) DO UPDATE SET
+        version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
+      WHERE cart.expires_at > ${now}`,
+  })
+
+/** Raises the version of the owner's cart and extends its expiry, or creates a cart. */
 export function* touchCart(owner: string, now: number, expiresAt: number) {
-  const touched = yield* maybeOne<CartVersion>(
-    byEngine({
-      sqlite: sql`
-        UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
-        WHERE owner = ${owner} AND expires_at > ${now} RETURNING id, owner, version`,
-      postgres: sql`
-        INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-        VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-        ON CONFLICT (owner) DO UPDATE SET
-          version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
-        WHERE cart.expires_at > ${now} RETURNING id, owner, version`,
-    }),
+  const cart = yield* maybeOne<CartVersion>(
+    sql`${raised(owner, now, expiresAt)} RETURNING id, owner, version`,
   )
-  if (touched) return touched
+  return cart ?? (yield* createCart(owner, now, expiresAt))
+}
+
+/** The same, for a statement that finds the cart by its owner. */
+export function* openCart(owner: string, now: number, expiresAt: number) {
+  const changed = yield* run(raised(owner, now, expiresAt), 1)
+  if (changed === 0) yield* createCart(owner, now, expiresAt)
+}
+
+function* createCart(owner: string, now: number, expiresAt: number) {
   yield* removeExpired(owner, now)
   return yield* one<CartVersion>(sql`
     INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
@@ -87,57 +101,31 @@ const removeExpired = (owner: string, now: number) =>
   run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
 
 /**
- * `touchCart` and `addToItem` in one statement, which saves a round trip to PostgreSQL. Undefined if it
- * takes both: always on SQLite.
+ * Adds to the item of the product in the owner's cart, or creates it. Undefined, without a change, if
+ * the sum exceeds `limit`.
  */
-export const addAtOnce = (
-  owner: string,
-  product: string,
-  quantity: number,
-  limit: number,
-  now: number,
-  expiresAt: number,
-) =>
-  maybeOne<ItemRow & { cartId: string; cartVersion: number }>(
-    byEngine({
-      sqlite: sql``,
-      postgres: sql`
-        WITH cart AS (
-          INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-          VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-          ON CONFLICT (owner) DO UPDATE SET
-            version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
-          WHERE cart.expires_at > ${now} RETURNING id, version)
-        INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
-        SELECT ${newId('item')}, id, version, ${product}, ${quantity}, 1, ${now}, ${now} FROM cart
-        ON CONFLICT (cart_id, product) DO UPDATE SET
-          quantity = cart_item.quantity + excluded.quantity,
-          version = cart_item.version + 1,
-          updated_at = excluded.updated_at
-        WHERE cart_item.quantity + excluded.quantity <= ${limit}
-        RETURNING id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt",
-          cart_id AS "cartId", (SELECT version FROM cart) AS "cartVersion"`,
-    }),
-  )
-
-/** Undefined, without a change, if the sum exceeds `limit`. */
-export const addToItem = (cart: CartVersion, product: string, quantity: number, limit: number, now: number) =>
-  maybeOne<ItemRow>(sql`
-    INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
-    VALUES (${newId('item')}, ${cart.id}, ${cart.version}, ${product}, ${quantity}, 1, ${now}, ${now})
+export const addToItem = (owner: string, { product, quantity, note }: NewItem, limit: number, now: number) =>
+  maybeOne<ItemRow & { cartId: string; cartVersion: number }>(sql`
+    INSERT INTO cart_item
+      (id, cart_id, since_version, product, quantity, note, version, created_at, updated_at)
+    SELECT ${newId('item')}, id, version, ${product}, ${quantity}, ${note ?? null}, 1, ${now}, ${now}
+    FROM cart WHERE owner = ${owner}
     ON CONFLICT (cart_id, product) DO UPDATE SET
       quantity = cart_item.quantity + excluded.quantity,
+      note = COALESCE(excluded.note, cart_item.note),
       version = cart_item.version + 1,
       updated_at = excluded.updated_at
     WHERE cart_item.quantity + excluded.quantity <= ${limit}
-    RETURNING id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt"`)
+    RETURNING ${columns}, cart_item.cart_id AS "cartId",
+      (SELECT cart.version FROM cart WHERE cart.id = cart_item.cart_id) AS "cartVersion"`)
 
-export const countItems = (cart: CartVersion) =>
-  one<{ count: number }>(sql`SELECT count(*) AS count FROM cart_item WHERE cart_id = ${cart.id}`)
+export const countItems = (cartId: string) =>
+  one<{ count: number }>(sql`SELECT count(*) AS count FROM cart_item WHERE cart_id = ${cartId}`)
 
-export const setQuantity = ({ id }: ItemRow, quantity: number, now: number) =>
+export const updateItem = ({ id, quantity, note }: ItemRow, now: number) =>
   one<ItemRow>(sql`
-    UPDATE cart_item SET quantity = ${quantity}, version = version + 1, updated_at = ${now}
+    UPDATE cart_item
+    SET quantity = ${quantity}, note = ${note}, version = version + 1, updated_at = ${now}
     WHERE id = ${id} RETURNING ${columns}`)
 
 export const deleteItem = (owner: string, id: string, now: number) =>
@@ -156,13 +144,18 @@ export function* moveCart({ id }: CartVersion, owner: string, now: number, expir
     WHERE id = ${id} RETURNING id, owner, version`)
 }
 
-/** A product in both gets the larger quantity. The changed cart's version is the sum of both. */
+/**
+ * A product in both gets the larger quantity, and the note of `from` if it has none. The changed cart's
+ * version is the sum of both.
+ */
 export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, expiresAt: number) {
   const raised = yield* run(sql`
-    UPDATE cart_item SET quantity = other.quantity, version = cart_item.version + 1, updated_at = ${now}
+    UPDATE cart_item SET
+      quantity = CASE WHEN other.quantity > cart_item.quantity THEN other.quantity ELSE cart_item.quantity END,
+      note = COALESCE(cart_item.note, other.note), version = cart_item.version + 1, updated_at = ${now}
     FROM cart_item AS other
-    WHERE cart_item.cart_id = ${into.id} AND other.cart_id = ${from.id}
-      AND other.product = cart_item.product AND other.quantity > cart_item.quantity`)
+    WHERE cart_item.cart_id = ${into.id} AND other.cart_id = ${from.id} AND other.product = cart_item.product
+      AND (other.quantity > cart_item.quantity OR cart_item.note IS NULL AND other.note IS NOT NULL)`)
   const moved = yield* run(sql`
     UPDATE cart_item SET cart_id = ${into.id}, since_version = since_version + ${into.version}
     WHERE cart_id = ${from.id} AND product NOT IN (SELECT product FROM cart_item WHERE cart_id = ${into.id})`)

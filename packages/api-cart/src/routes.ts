@@ -56,9 +56,11 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
 
   app.patch(
     '/cart/item/:id',
-    { config: changesItem, schema: { summary: 'Set the quantity of an item', body: ItemChange, ...item } },
-    (request) =>
-      request.transaction(() => changeItem(request.caller, request.params.id, request.body.quantity)),
+    {
+      config: changesItem,
+      schema: { summary: 'Set the quantity or the note of an item', body: ItemChange, ...item },
+    },
+    (request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)),
   )
 
   app.delete(

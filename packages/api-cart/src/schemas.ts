@@ -5,12 +5,14 @@ export const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-
 /** The largest quantity of an item. */
 export const MAX_QUANTITY = 9999
 export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
+export const Note = VisibleText({ maxLength: 200, examples: ['ground, for a moka pot'] })
 
 export const CartItem = Type.Object(
   {
     id: Id('item'),
     product: Product,
     quantity: Quantity,
+    note: Nullable(Note),
     name: Nullable(Type.String({ description: 'null without a product catalogue' })),
     unitPrice: Nullable(Money),
     lineTotal: Nullable(Money),
@@ -38,8 +40,16 @@ export const Cart = Type.Object(
 )
 export type Cart = Static<typeof Cart>
 
-export const NewItem = Strict({ product: Product, quantity: Quantity }, { title: 'NewCartItem' })
+export const NewItem = Strict(
+  { product: Product, quantity: Quantity, note: Type.Optional(Note) },
+  { title: 'NewCartItem' },
+)
+export type NewItem = Static<typeof NewItem>
 
-export const ItemChange = Strict({ quantity: Quantity }, { title: 'CartItemChange' })
+export const ItemChange = Strict(
+  { quantity: Type.Optional(Quantity), note: Type.Optional(Nullable(Note)) },
+  { title: 'CartItemChange', minProperties: 1 },
+)
+export type ItemChange = Static<typeof ItemChange>
 
 export const Emptied = Type.Object({ deleted: Type.Literal(true) }, { title: 'Emptied' })

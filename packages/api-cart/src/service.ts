@@ -2,7 +2,7 @@ import { type Caller, currentTime, DAY, type Database, type GuestClaim, timestam
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { type Cart, type CartItem, MAX_QUANTITY } from './schemas.ts'
+import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem } from './schemas.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
@@ -41,32 +41,28 @@ export function* showItem(caller: Caller, id: string, now = currentTime()) {
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, { product, quantity }: CartQuantity, now = currentTime()) {
-  const { cart, item } = yield* addToCart(caller, product, quantity, now)
+export function* addItem(caller: Caller, newItem: NewItem, now = currentTime()) {
+  const { id: owner, kind } = caller
+  yield* repository.openCart(owner, now, now + LIFETIME[kind])
+  const item = yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now)
   if (!item)
     throw problem('quantity-limit', `A line can have at most ${MAX_QUANTITY} of a product: add fewer.`)
   const added = item.version === 1
+  const { cartId, cartVersion } = item
   // Each line has raised the version: most carts need no count.
-  if (added && cart.version > MAX_ITEMS && (yield* repository.countItems(cart)).count > MAX_ITEMS)
+  if (added && cartVersion > MAX_ITEMS && (yield* repository.countItems(cartId)).count > MAX_ITEMS)
     throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
+  const cart = { id: cartId, owner, version: cartVersion }
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
   return { item: toItem(item), added }
 }
 
-function* addToCart(caller: Caller, product: string, quantity: number, now: number) {
-  const { id: owner, kind } = caller
-  const expiresAt = now + LIFETIME[kind]
-  const item = yield* repository.addAtOnce(owner, product, quantity, MAX_QUANTITY, now, expiresAt)
-  if (item) return { cart: { id: item.cartId, owner, version: item.cartVersion }, item }
-  const cart = yield* touchCart(caller, now)
-  return { cart, item: yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now) }
-}
-
-/** Sets the quantity of an item. The same quantity is no change. */
-export function* changeItem(caller: Caller, id: string, quantity: number, now = currentTime()) {
+/** Sets the quantity or the note of an item. The same values are no change. */
+export function* changeItem(caller: Caller, id: string, change: ItemChange, now = currentTime()) {
   const item = found(yield* repository.findItem(caller.id, id, now))
-  if (item.quantity === quantity) return toItem(item)
-  const changed = yield* repository.setQuantity(item, quantity, now)
+  const { quantity = item.quantity, note = item.note } = change
+  if (item.quantity === quantity && item.note === note) return toItem(item)
+  const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
   yield* emit('cart.item-changed', about(changed, yield* touchCart(caller, now)))
   return toItem(changed)
 }
@@ -98,7 +94,7 @@ export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], n
   for (const { product, quantity } of wanted) {
     const item = byProduct.get(product) as repository.ItemRow
     if (item.quantity > quantity) {
-      const left = yield* repository.setQuantity(item, item.quantity - quantity, now)
+      const left = yield* repository.updateItem({ ...item, quantity: item.quantity - quantity }, now)
       yield* emit('cart.item-changed', about(left, cart))
     } else {
       yield* repository.deleteItem(caller.id, item.id, now)
@@ -128,12 +124,12 @@ function found(item: repository.ItemRow | undefined): repository.ItemRow {
 }
 
 /** The event data of an item: as it is now, or as it was before its removal. */
-function about({ id, product, quantity }: repository.ItemRow, cart: repository.CartVersion) {
-  return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, version: cart.version } }
+function about({ id, product, quantity, note }: repository.ItemRow, cart: repository.CartVersion) {
+  return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, note, version: cart.version } }
 }
 
-function toItem({ id, product, quantity, version, ...row }: repository.ItemRow): CartItem {
+function toItem({ id, product, quantity, note, version, ...row }: repository.ItemRow): CartItem {
   const priced = { name: null, unitPrice: null, lineTotal: null }
   const times = { createdAt: timestamp(row.createdAt), updatedAt: timestamp(row.updatedAt) }
-  return { id, product, quantity, ...priced, version, ...times }
+  return { id, product, quantity, note, ...priced, version, ...times }
 }

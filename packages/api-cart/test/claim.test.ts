@@ -100,3 +100,18 @@ testOnEngines(
     t.same(lines, ['2 tea', engine === 'postgres' ? '5 milk' : '6 milk'])
   },
 )
+
+testOnEngines('a claim brings the notes of the guest, where the user has none', async (t) => {
+  const host = await cartHost(t)
+  const [guest, ann] = [host.guest(), host.user('ann')]
+  const items = (noted: Record<string, string | null>) => Object.entries(noted)
+  for (const [product, note] of items({ tea: 'loose', milk: 'cold', oats: 'fine' }))
+    await guest.post('/cart/item', { product, quantity: 1, ...(note && { note }) })
+  for (const [product, note] of items({ tea: 'in bags', milk: null }))
+    await ann.post('/cart/item', { product, quantity: 1, ...(note && { note }) })
+  await ann.claim(guest)
+  const lines: { product: string; note: string }[] = (await ann.get('/cart/item')).json().data
+  t.same(Object.fromEntries(lines.map(({ product, note }) => [product, note])), {
+    ...{ tea: 'in bags', milk: 'cold', oats: 'fine' },
+  })
+})

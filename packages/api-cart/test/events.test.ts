@@ -17,11 +17,11 @@ testOnEngines('every change of a cart emits an event, in order; nothing else doe
   t.same(
     events.map(({ type, data }) => [type, data]),
     [
-      ['cart.item-added', { id: tea, product: 'tea', quantity: 2, version: 1 }],
-      ['cart.item-changed', { id: tea, product: 'tea', quantity: 3, version: 2 }],
-      ['cart.item-changed', { id: tea, product: 'tea', quantity: 5, version: 3 }],
-      ['cart.item-added', { id: milk, product: 'milk', quantity: 1, version: 4 }],
-      ['cart.item-removed', { id: tea, product: 'tea', quantity: 5, version: 5 }],
+      ['cart.item-added', { id: tea, product: 'tea', quantity: 2, note: null, version: 1 }],
+      ['cart.item-changed', { id: tea, product: 'tea', quantity: 3, note: null, version: 2 }],
+      ['cart.item-changed', { id: tea, product: 'tea', quantity: 5, note: null, version: 3 }],
+      ['cart.item-added', { id: milk, product: 'milk', quantity: 1, note: null, version: 4 }],
+      ['cart.item-removed', { id: tea, product: 'tea', quantity: 5, note: null, version: 5 }],
       ['cart.emptied', { itemCount: 1, version: 6 }],
     ],
   )

@@ -166,11 +166,13 @@ testOnEngines('PATCH /cart/item/:id rejects an invalid body and points at the er
   const ann = host.user('ann')
   const item = await added(ann, 'tea', 2)
   for (const [body, pointer] of [
-    [{}, '/quantity'],
+    [{}, ''],
     [{ quantity: 0 }, '/quantity'],
     [{ quantity: -5 }, '/quantity'],
     [{ quantity: 10_000 }, '/quantity'],
     [{ quantity: '3' }, '/quantity'],
+    [{ note: '' }, '/note'],
+    [{ note: 'x'.repeat(201) }, '/note'],
     [{ quantity: 3, product: 'milk' }, '/product'],
   ] as const) {
     const response = await ann.patch(`/cart/item/${item.id}`, body)
@@ -178,6 +180,24 @@ testOnEngines('PATCH /cart/item/:id rejects an invalid body and points at the er
     t.same(response.json().errors[0].pointer, pointer)
   }
   t.same((await ann.get(`/cart/item/${item.id}`)).json(), item)
+})
+
+testOnEngines('an item has a note: set, kept, changed, removed', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const add = async (item: object) =>
+    (await ann.post('/cart/item', { product: 'tea', quantity: 1, ...item })).json()
+  const { id, note } = await add({ note: 'loose' })
+  t.equal(note, 'loose')
+  t.equal((await add({})).note, 'loose', 'what is added without a note keeps it')
+  t.equal((await add({ note: 'in bags' })).note, 'in bags')
+  const patch = async (body: object) => (await ann.patch(`/cart/item/${id}`, body)).json()
+  t.match(await patch({ quantity: 5 }), { quantity: 5, note: 'in bags' })
+  t.match(await patch({ note: 'loose' }), { quantity: 5, note: 'loose' })
+  const removed = await patch({ note: null })
+  t.match(removed, { quantity: 5, note: null })
+  t.equal((await patch({ note: null })).version, removed.version, 'no change')
+  t.match((await host.events()).at(-1)?.data, { id, quantity: 5, note: null })
 })
 
 testOnEngines('no route of the cart takes query parameters', async (t) => {

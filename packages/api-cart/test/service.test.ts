@@ -18,7 +18,8 @@ async function cartOf(t: Test, caller = user) {
     showItem: (id: string, now: number) => write(() => showItem(caller, id, now)),
     add: (product: string, quantity: number, now: number) =>
       write(() => addItem(caller, { product, quantity }, now)),
-    change: (id: string, quantity: number, now: number) => write(() => changeItem(caller, id, quantity, now)),
+    change: (id: string, quantity: number, now: number) =>
+      write(() => changeItem(caller, id, { quantity }, now)),
     remove: (id: string, now: number) => write(() => removeItem(caller, id, now)),
     empty: (now: number) => write(() => emptyCart(caller, now)),
   }
@@ -48,6 +49,7 @@ testOnEngines('the first item starts the cart', async (t) => {
     id: item.id,
     product: 'tea',
     quantity: 2,
+    note: null,
     name: null,
     unitPrice: null,
     lineTotal: null,

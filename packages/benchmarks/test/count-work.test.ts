@@ -22,9 +22,9 @@ const onSqlite = {
 const onPostgres = {
   'GET /cart, guest': [2, 2],
   'GET /cart, JWT': [1, 1],
-  'POST /cart/item, guest': [6, 3],
-  'POST /cart/item, JWT': [4, 2],
-  'POST /cart/item, JWT, with an Idempotency-Key': [6, 2],
+  'POST /cart/item, guest': [7, 3],
+  'POST /cart/item, JWT': [5, 2],
+  'POST /cart/item, JWT, with an Idempotency-Key': [7, 2],
   'POST /purchase, JWT': [4, 1],
 }
 

@@ -79,35 +79,55 @@ export function identifier(name: string): Sql {
 
 /** Replaces the fragments by their parts, and again for PostgreSQL when a fragment differs there. */
 function compose(strings: readonly string[], parts: readonly (SqlValue | Sql)[]): Sql {
-  const texts: string[] = []
   const values: SqlValue[] = []
-  let text = strings[0] as string
   let differs = false
-  for (let index = 0; index < parts.length; index += 1) {
-    const part = parts[index] as SqlValue | Sql
-    const after = strings[index + 1] as string
+  for (const part of parts) {
     if (!(part instanceof Sql)) {
       values.push(part)
-      texts.push(text)
-      text = after
       continue
     }
     differs ||= part.differs
-    text += part.strings[0]
-    for (let inner = 0; inner < part.values.length; inner += 1) {
-      values.push(part.values[inner] as SqlValue)
-      texts.push(text)
-      text = part.strings[inner + 1] as string
-    }
-    text += after
+    for (const value of part.values) values.push(value)
   }
-  texts.push(text)
   const forPostgres = () =>
     compose(
       strings,
       parts.map((part) => (part instanceof Sql && part.postgres) || part),
     )
-  return new Sql(texts, values, differs ? forPostgres : undefined)
+  return new Sql(textsOf(strings, parts), values, differs ? forPostgres : undefined)
+}
+
+/** How many texts of one call site are remembered. */
+const VARIANTS = 8
+const isLiteral = (strings: readonly string[]) => 'raw' in strings
+const stringsOf = (part: SqlValue | Sql) => (part instanceof Sql ? part.strings : undefined)
+
+interface Composed {
+  /** The strings of the fragments; undefined for a value. */
+  readonly of: readonly (readonly string[] | undefined)[]
+  readonly texts: readonly string[]
+}
+const composed = new WeakMap<readonly string[], Composed[]>()
+
+/** The same array each time if query and fragments are literals, so that engines find its statement. */
+function textsOf(strings: readonly string[], parts: readonly (SqlValue | Sql)[]): readonly string[] {
+  const known = composed.get(strings) ?? []
+  const found = known.find(({ of }) => of.every((one, index) => one === stringsOf(parts[index] as SqlValue)))
+  if (found !== undefined) return found.texts
+  const texts = [strings[0] as string]
+  const append = (text: string | undefined) => texts.push(`${texts.pop()}${text}`)
+  for (const [index, part] of parts.entries()) {
+    if (part instanceof Sql) {
+      append(part.strings[0])
+      texts.push(...part.strings.slice(1))
+      append(strings[index + 1])
+    } else texts.push(strings[index + 1] as string)
+  }
+  const of = parts.map(stringsOf)
+  if (known.length === VARIANTS || ![strings, ...of].every((one) => one === undefined || isLiteral(one)))
+    return texts
+  composed.set(strings, [...known, { of, texts }])
+  return Object.defineProperty(texts, 'raw', { value: texts })
 }
 
 function assertStorable(value: unknown): asserts value is SqlValue {

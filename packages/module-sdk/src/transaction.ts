@@ -73,9 +73,9 @@ function begun(about: unknown): void {
   if (index >= 0) steps.splice(index, 1)
 }
 
-function* stepOf(query: Sql, want: Statement['want']): Transaction<unknown> {
+function* stepOf(query: Sql, want: Statement['want'], expected?: unknown): Transaction<unknown> {
   begun(query)
-  return yield { query, want }
+  return yield { query, want, expected }
 }
 
 /** All rows of a query. */
@@ -100,8 +100,13 @@ function* rowOf<Row>(query: Sql): Transaction<Row> {
   return firstOf((yield { query, want: 'rows' }) as Row[])
 }
 
-/** Runs a statement and returns the number of rows it changed. */
-export const run = (query: Sql) => made(query, stepOf(query, 'changes') as Transaction<number>)
+/**
+ * Runs a statement and returns the number of rows it changed.
+ * @param expected the number that it nearly always returns: PostgreSQL gets it together with the
+ * next statement, which saves a round trip. Another number runs the transaction again.
+ */
+export const run = (query: Sql, expected?: number) =>
+  made(query, stepOf(query, 'changes', expected) as Transaction<number>)
 
 /**
  * Runs a statement whose result nobody reads. On PostgreSQL it is sent together with the next one,

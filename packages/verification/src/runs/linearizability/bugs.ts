@@ -45,23 +45,11 @@ export const bugs: readonly Bug[] = [
         });`,
       ),
       inService(
-        'item: yield* repository.addToItem(',
-        'item: quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
+        'const item = yield* repository.addToItem(',
+        'const item = newItem.quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
       ),
-      inRepository(
-        `\${now}, \${now})
-        ON CONFLICT (cart_id, product) DO UPDATE SET
-          quantity = cart_item.quantity + excluded.quantity,
-          version = cart_item.version + 1,
-          updated_at = excluded.updated_at
-        WHERE cart_item.quantity + excluded.quantity <=`,
-        `\${now}, \${now})
-        ON CONFLICT (cart_id, product) DO UPDATE SET
-          quantity = excluded.quantity,
-          version = cart_item.version + 1,
-          updated_at = excluded.updated_at
-        WHERE excluded.quantity <=`,
-      ),
+      inRepository('quantity = cart_item.quantity + excluded.quantity,', 'quantity = excluded.quantity,'),
+      inRepository('WHERE cart_item.quantity + excluded.quantity <=', 'WHERE excluded.quantity <='),
     ],
   },
   {
@@ -82,29 +70,20 @@ export const bugs: readonly Bug[] = [
     name: 'a change counts on from a version read before its transaction',
     edits: [
       inRoutes(
-        `(request) => request.transaction(() =>
-          changeItem(request.caller, request.params.id, request.body.quantity)));`,
+        '(request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)));',
         `async (request) => {
           const { id } = request.params;
           const { version } = await database.snapshot(() => showItem(request.caller, id));
-          return request.transaction(() => changeItem(request.caller, id, request.body.quantity, version));
+          return request.transaction(() => changeItem(request.caller, id, { ...request.body, version }));
         });`,
       ),
       inService(
-        'changeItem(caller, id, quantity, now = currentTime()) {',
-        'changeItem(caller, id, quantity, version, now = currentTime()) {',
+        'repository.updateItem({ ...item, quantity, note }, now)',
+        'repository.updateItem({ ...item, quantity, note, version: change.version }, now)',
       ),
-      inService(
-        'const changed = yield* repository.setQuantity(item, quantity, now);',
-        'const changed = yield* repository.setQuantity({ id, version }, quantity, now);',
-      ),
-      inRepository('setQuantity = ({ id }, quantity, now)', 'setQuantity = ({ id, version }, quantity, now)'),
-      inRepository(
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        'SET quantity = ${quantity}, version = version + 1,',
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        'SET quantity = ${quantity}, version = ${version + 1},',
-      ),
+      inRepository('updateItem = ({ id, quantity, note }', 'updateItem = ({ id, quantity, note, version }'),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+      inRepository('note = ${note}, version = version + 1,', 'note = ${note}, version = ${version + 1},'),
     ],
   },
   {
@@ -138,7 +117,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a claim keeps the smaller quantity',
-    edits: [inRepository('other.quantity > cart_item.quantity', 'other.quantity < cart_item.quantity')],
+    edits: [
+      inRepository('WHEN other.quantity > cart_item.quantity', 'WHEN other.quantity < cart_item.quantity'),
+    ],
   },
   {
     name: 'clearing leaves the line that was added last',
@@ -164,13 +145,13 @@ export const bugs: readonly Bug[] = [
     edits: [
       inRepository(
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        '${cart.version}, ${product}, ${quantity}, 1,',
+        'version, ${product}, ${quantity}, ',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        "${cart.version}, ${product + '#' + newId('item')}, ${quantity}, 1,",
+        "version, ${product + '#' + newId('item')}, ${quantity}, ",
       ),
       inService(
-        'return { id, product, quantity, ...priced',
-        "return { id, product: product.split('#')[0], quantity, ...priced",
+        'return { id, product, quantity, note, ...priced',
+        "return { id, product: product.split('#')[0], quantity, note, ...priced",
       ),
     ],
   },
