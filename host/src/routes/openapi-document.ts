@@ -35,7 +35,7 @@ export interface Response {
   readonly content?: Content
 }
 
-export type Content = Readonly<Record<string, { schema?: JsonSchema }>>
+export type Content = Readonly<Record<string, { schema?: JsonSchema; encoding?: JsonSchema }>>
 
 export interface JsonSchema {
   [keyword: string]: unknown

@@ -14,7 +14,10 @@ const values = [
   new Uint8Array(0),
   Buffer.from([0xff, 0x00, 0x5c, 0x78]),
 ]
-const long = Buffer.alloc(1.5 * 1024 * 1024, Uint8Array.from({ length: 251 }, (_, value) => value))
+const long = Buffer.alloc(
+  1.5 * 1024 * 1024,
+  Uint8Array.from({ length: 251 }, (_, value) => value),
+)
 
 const PICTURE = {
   '001-picture.sql': 'CREATE TABLE picture (id BIGINT PRIMARY KEY, name TEXT NOT NULL, bytes BYTEA)',
@@ -133,7 +136,10 @@ t.test('bytes move to PostgreSQL, also more than fit into one batch', { skip }, 
   })
   const { url } = await temporarySchema(t)
   await withMove({ file: join(directory, 'app.db'), url, sets, source: 'pictures' }, async (move) => {
-    t.match(await move.pass(), [{ table: 'picture', rows: 15, mended: 15 }, { table: 'sheet', rows: 15 }])
+    t.match(await move.pass(), [
+      { table: 'picture', rows: 15, mended: 15 },
+      { table: 'sheet', rows: 15 },
+    ])
     t.match(await move.verify(), [
       { table: 'picture', mended: 0 },
       { table: 'sheet', mended: 0 },

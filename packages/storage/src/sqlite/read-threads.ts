@@ -81,8 +81,7 @@ export class ReadThread {
 function withBuffers(row: Record<string, unknown>): unknown {
   for (const name in row) {
     const value = row[name]
-    if (value instanceof Uint8Array)
-      row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   }
   return row
 }
