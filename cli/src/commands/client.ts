@@ -87,7 +87,11 @@ export const command: Command = {
         ? await fetchDocument(address as string)
         : await callUnlocked(directory, 'openapi')
     const types = generator.astToString(await generator.default(JSON.stringify(document), blobs(generator)))
-    const files = { 'index.mjs': index(formsOf(document)), 'index.d.mts': indexTypes, 'api.d.mts': `${header}${types}` }
+    const files = {
+      'index.mjs': index(formsOf(document)),
+      'index.d.mts': indexTypes,
+      'api.d.mts': `${header}${types}`,
+    }
     for (const file of Object.keys(files)) await assertOurs(join(folder, file))
     await makeFolder(folder)
     for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text, 0o666)

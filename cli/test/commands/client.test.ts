@@ -8,7 +8,9 @@ import { runningHost } from '../running-host.ts'
 
 const run = promisify(execFile)
 const picture = join(import.meta.dirname, '../../../docs/examples/picture')
-const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-purchase', 'api-event', picture))
+const installed = copiesOf(({ run }) =>
+  run('module-install', 'api-cart', 'api-purchase', 'api-event', picture),
+)
 
 const use = `
 import { createClient, type Event, type Events } from './client/index.mjs'
