@@ -48,6 +48,8 @@ const picture: FixtureModule = {
   },
 }
 
+type Sent = NonNullable<RequestInit['body']>
+
 async function serve(t: Test) {
   const directory = await applicationFolder(t, { rateLimit: { max: 0 } })
   await install(t, directory, picture)
@@ -65,7 +67,7 @@ async function serve(t: Test) {
       const response = await fetch(`${url}/picture/${id}`, { headers })
       return Buffer.from(await response.arrayBuffer())
     },
-    async post(body: BodyInit, more: Record<string, string> = {}) {
+    async post(body: Sent, more: Record<string, string> = {}) {
       const init = { method: 'POST', body, headers: { ...headers, ...more }, duplex: 'half' }
       const response = await fetch(`${url}/picture`, init as RequestInit)
       const answered = (await response.json()) as Record<string, unknown> & { id: string }
@@ -76,7 +78,11 @@ async function serve(t: Test) {
 
 const every = Uint8Array.from({ length: 256 }, (_, value) => value)
 
-function formOf(bytes: BlobPart, fields: Record<string, string> = { title: 'tea' }, type = 'image/png') {
+function formOf(
+  bytes: string | Uint8Array<ArrayBuffer>,
+  fields: Record<string, string> = { title: 'tea' },
+  type = 'image/png',
+) {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   form.append('file', new File([bytes], 'tea.png', { type }))
@@ -120,7 +126,7 @@ t.test('a file arrives byte for byte, up to its bound, with the fields beside it
 t.test('what the schema does not take is refused, and nothing is done', async (t) => {
   const { post, count } = await serve(t)
   const file = [png(), 'bytes'] as const
-  const cases: [what: string, body: BodyInit, status: number, expected: object][] = [
+  const cases: [what: string, body: Sent, status: number, expected: object][] = [
     [
       'one byte over',
       formOf(Buffer.alloc(MOST + 1)),

@@ -68,7 +68,7 @@ testOnEngines('bytes come out as they went in, as a Buffer', async (t, open, eng
   t.ok(long.equals((await returned).bytes))
   await t.rejects(
     storage.transaction(() => run(insert(0, long))),
-    { kind: 'unique' },
+    { name: 'DatabaseError', kind: 'unique' },
   )
 })
 
