@@ -136,7 +136,7 @@ t.test('the README of the SDK has every code of a breaking change', async (t) =>
   t.strictSame(documented.flat().slice(1), breakingCodes)
 })
 
-for (const example of ['task', 'note']) {
+for (const example of ['task', 'note', 'picture']) {
   t.test(`the example of one module, ${example}, passes its own tests`, async (t) => {
     const { status, stdout } = spawnSync(process.execPath, ['--test'], {
       cwd: join(examples, example),

@@ -8,10 +8,28 @@ import type { Command } from '../terminal/command.ts'
 /** The first line of each file: what begins with it may be overwritten. */
 const header = '// Written by "app client" from the installed modules. Changes here are lost.\n'
 
-const index = `${header}import createFetchClient from 'openapi-fetch'
+const index = (forms: readonly string[]) => `${header}import createFetchClient from 'openapi-fetch'
+
+/** The routes that take a form. */
+const forms = new Set(${JSON.stringify(forms)})
+
+function toForm(body) {
+  if (body instanceof FormData) return body
+  const form = new FormData()
+  for (const [name, value] of Object.entries(body)) {
+    if (value !== undefined) form.append(name, value instanceof Blob ? value : String(value))
+  }
+  return form
+}
 
 export function createClient({ token, ...options }) {
   const client = createFetchClient(options)
+  const { request } = client
+  client.request = (method, path, init) =>
+    request(method, path, forms.has(\`\${method.toUpperCase()} \${path}\`) ? { bodySerializer: toForm, ...init } : init)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    client[method] = (path, init) => client.request(method, path, init)
+  }
   if (token !== undefined) {
     client.use({
       async onRequest({ request }) {
@@ -68,8 +86,12 @@ export const command: Command = {
       directory === undefined
         ? await fetchDocument(address as string)
         : await callUnlocked(directory, 'openapi')
-    const types = generator.astToString(await generator.default(JSON.stringify(document)))
-    const files = { 'index.mjs': index, 'index.d.mts': indexTypes, 'api.d.mts': `${header}${types}` }
+    const types = generator.astToString(await generator.default(JSON.stringify(document), blobs(generator)))
+    const files = {
+      'index.mjs': index(formsOf(document)),
+      'index.d.mts': indexTypes,
+      'api.d.mts': `${header}${types}`,
+    }
     for (const file of Object.keys(files)) await assertOurs(join(folder, file))
     await makeFolder(folder)
     for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text, 0o666)
@@ -85,6 +107,20 @@ export const command: Command = {
     )
   },
 }
+
+/** The type of binary strings. */
+function blobs({ stringToAST }: Generator): Parameters<Generator['default']>[1] {
+  const [{ type: blob } = {}] = stringToAST('type Binary = Blob') as { readonly type?: never }[]
+  return { transform: ({ format }) => (format === 'binary' ? blob : undefined) }
+}
+
+/** As the client names them: `POST /picture`. */
+const formsOf = ({ paths }: OpenapiDocument) =>
+  Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { requestBody }]) => requestBody?.content['multipart/form-data'])
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  )
 
 const isUrl = (text: string | undefined) => text !== undefined && /^https?:\/\//.test(text)
 
@@ -107,8 +143,10 @@ async function fetchDocument(address: string): Promise<OpenapiDocument> {
   }
 }
 
+type Generator = typeof import('openapi-typescript')
+
 /** It loads TypeScript, which the command does not have for itself. */
-function loadGenerator(folders: readonly string[]): typeof import('openapi-typescript') {
+function loadGenerator(folders: readonly string[]): Generator {
   const load = createRequire(import.meta.url)
   try {
     return load(load.resolve('openapi-typescript', { paths: [...folders, import.meta.dirname] }))

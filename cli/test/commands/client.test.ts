@@ -7,7 +7,10 @@ import { copiesOf } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 
 const run = promisify(execFile)
-const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-purchase', 'api-event'))
+const picture = join(import.meta.dirname, '../../../docs/examples/picture')
+const installed = copiesOf(({ run }) =>
+  run('module-install', 'api-cart', 'api-purchase', 'api-event', picture),
+)
 
 const use = `
 import { createClient, type Event, type Events } from './client/index.mjs'
@@ -27,7 +30,16 @@ if (error) throw new Error(error.code)
 const products = (event: Event<'purchase.created'>) => event.data.items.map(({ product }) => product)
 const isPurchase = (event: { type: string }): event is Events['purchase.created'] => event.type === 'purchase.created'
 const seen = events.data.filter(isPurchase).flatMap(products)
-console.log(JSON.stringify({ quantity, status: bought.data?.status, seen }))
+
+const bytes = Uint8Array.from({ length: 256 }, (_, value) => value)
+const body = { title: 'The shop', picture: new Blob([bytes], { type: 'image/png' }) }
+const uploaded = await api.POST('/picture', { body })
+const id = uploaded.data?.id ?? ''
+const shown: { data?: Blob } = await api.GET('/picture/{id}', { params: { path: { id } }, parseAs: 'blob' })
+const received = await shown.data?.bytes()
+const again = await api.request('post', '/picture', { body: { ...body, title: 'Again' } })
+const pictures = { size: uploaded.data?.size, same: received?.join() === bytes.join(), again: again.data?.title }
+console.log(JSON.stringify({ quantity, status: bought.data?.status, seen, pictures }))
 `
 const mistakes = `
 import { createClient, type Events } from './client/index.mjs'
@@ -36,6 +48,8 @@ const api = createClient({ baseUrl: '' })
 void api.GET('/carts')
 // @ts-expect-error a quantity is a number
 void api.POST('/cart/item', { body: { product: 'tea', quantity: 'two' } })
+// @ts-expect-error a picture is a Blob
+void api.POST('/picture', { body: { title: 'The shop', picture: 'text' } })
 // @ts-expect-error no module emits this event
 export type Unknown = Events['purchase.sold']
 `
@@ -94,7 +108,12 @@ t.test("the client compiles in a stranger's strict project, and calls the applic
     await readFile(join(project, 'client', 'index.mjs')),
   )
   const used = await run(process.execPath, [join(project, 'built', 'use.js'), url, token])
-  t.match(JSON.parse(used.stdout), { quantity: 2, status: 'pending', seen: ['tea'] })
+  t.match(JSON.parse(used.stdout), {
+    quantity: 2,
+    status: 'pending',
+    seen: ['tea'],
+    pictures: { size: 256, same: true, again: 'Again' },
+  })
 })
 
 t.test('a second run replaces its own files, and nothing else', async (t) => {

@@ -4,6 +4,7 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
+import { withoutFiles } from './form-schema.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
@@ -61,7 +62,8 @@ export function buildValidator(
     return first.compile(schema)
   }
   let thorough: Ajv | undefined
-  return ({ schema, httpPart = 'body', method, url }) => {
+  return ({ schema: declared, httpPart = 'body', method, url }) => {
+    const schema = httpPart === 'body' ? withoutFiles(declared) : declared
     let known: ValidateFunction | undefined
     const validator = () => {
       known ??= once(schema, () => compile(schema))

@@ -38,7 +38,7 @@ export const problemDetails = fp(async (app) => {
   app.decorateRequest('problem', undefined)
   app.addHook('onRoute', setProblemsAside)
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error, reply.statusCode)
+    const problem = toProblem(error, reply.statusCode, request.routeOptions)
     request.problem = problem.code
     reply.refused ||= isLoggedElsewhere(problem.cause)
     if (isUnexpected(error, problem)) {

@@ -1,13 +1,19 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { type Form, formOf, mediaTypeOf } from './form-schema.ts'
 import { pointerTo } from './invalid-parts.ts'
 import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
+import { readForm } from './read-form.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The parts of a body that is a form. */
+    form?: Form
+  }
   interface FastifyRequest {
-    [kBytes]: Buffer | null
+    [kBytes]: Buffer | readonly Buffer[] | null
     [kOnRead]: ((bytes: number) => void) | null
   }
 }
@@ -15,8 +21,8 @@ declare module 'fastify' {
 const kBytes = Symbol('bytes of the body')
 const kOnRead = Symbol('what to do once the body has been read')
 
-/** The body as sent; null if empty. */
-export const bytesOf = (request: FastifyRequest): Buffer | null => request[kBytes]
+/** The body as sent, without the boundaries of a form; null if empty. */
+export const bytesOf = (request: FastifyRequest) => request[kBytes]
 
 /**
  * Registers a listener that gets the length of the body after it is read and before it is parsed.
@@ -27,8 +33,9 @@ export function onBodyRead(request: FastifyRequest, listener: (bytes: number) =>
 }
 
 /**
- * Bodies are JSON or empty. An empty body counts as none, whatever its content type. A body without
- * a schema in the route, or of another type, is refused.
+ * Bodies are JSON or empty, or forms on a route whose schema has a file. An empty body counts as
+ * none, whatever its content type. A body without a schema in the route, or of another type, is
+ * refused. A body is read as a whole, up to the limit of its route, before anything else happens.
  */
 export const requestBodies = fp(
   async (app) => {
@@ -37,6 +44,13 @@ export const requestBodies = fp(
     for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
     app.decorateRequest(kBytes, null)
     app.decorateRequest(kOnRead, null)
+
+    app.addHook('onRoute', (route) => {
+      const form = formOf(route.schema?.body)
+      if (form === undefined) return
+      route.config = { ...(route.config as FastifyContextConfig), form }
+      route.bodyLimit ??= form.bodyLimit
+    })
 
     // Fastify looks for a parser even without a body to parse.
     app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -54,8 +68,11 @@ export const requestBodies = fp(
     })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
       request[kOnRead]?.(bytes.length)
+      const { 'content-type': type = 'a body without Content-Type' } = request.headers
+      const { form } = request.routeOptions.config
       if (bytes.length === 0) done(null, undefined)
-      else done(unsupported(`not as ${request.headers['content-type'] ?? 'a body without Content-Type'}`))
+      else if (form === undefined || !isMultipart(type)) done(unsupported(request, `not as ${type}`))
+      else parseForm(request, bytes, form).then((body) => done(null, body), done)
     })
   },
   { name: 'request-bodies', fastify: '5.x' },
@@ -73,10 +90,10 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const { headers, routeOptions } = request
   for (const [, charset] of (headers['content-type'] as string).matchAll(charsets)) {
-    if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`not in ${charset}`)
+    if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(request, `not in ${charset}`)
   }
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
+  assertNotEncoded(request)
+  if (routeOptions.config.form) throw unsupported(request, 'not as application/json')
   if (routeOptions.schema?.body === undefined) {
     throw invalidRequest('This route takes no body: send none.', [{ pointer: '', detail: 'must be empty' }])
   }
@@ -84,13 +101,29 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   return parseJsonBody(bytes)
 }
 
+const isMultipart = (type: string) => /^multipart\/form-data\s*(;|$)/i.test(type)
+
+async function parseForm(request: FastifyRequest, bytes: Buffer, form: Form): Promise<unknown> {
+  assertNotEncoded(request)
+  const { body, sent } = await readForm(request.headers, bytes, form)
+  request[kBytes] = sent
+  return body
+}
+
+function assertNotEncoded(request: FastifyRequest): void {
+  const { 'content-encoding': encoding = 'identity' } = request.headers
+  if (encoding !== 'identity') throw unsupported(request, `not encoded as ${encoding}`)
+}
+
 function isEmpty(headers: FastifyRequest['raw']['headers']): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return coding === undefined && length === '0'
 }
 
-const unsupported = (what: string) =>
-  hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
+function unsupported({ routeOptions }: FastifyRequest, what: string) {
+  const right = mediaTypeOf(routeOptions.config.form)
+  return hostProblems.create('unsupported-media-type', `Send the body as ${right} in UTF-8, ${what}.`)
+}
 
 /** Far deeper than any valid request; recursive code is safe below it. */
 const MAX_DEPTH = 100

@@ -1,4 +1,6 @@
 import { DatabaseError, Problem } from '@mortise/module-sdk'
+import { BODY_LIMIT } from './discard-body.ts'
+import { type Form, mediaTypeOf } from './form-schema.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 import { statusProblem } from './status-problem.ts'
 
@@ -7,8 +9,13 @@ type Code = Parameters<typeof hostProblems.create>[0]
 /**
  * The problem that a caller sees for an error. For server errors it contains no details.
  * @param replyStatus the status that the route has set
+ * @param route what bodies it takes
  */
-export function toProblem(error: unknown, replyStatus?: number): Problem {
+export function toProblem(
+  error: unknown,
+  replyStatus?: number,
+  { bodyLimit = BODY_LIMIT, config = {} }: Partial<Route> = {},
+): Problem {
   if (error instanceof Problem) return error
   const known = error instanceof DatabaseError ? databaseProblems[error.kind] : undefined
   if (known) {
@@ -28,9 +35,12 @@ export function toProblem(error: unknown, replyStatus?: number): Problem {
   // Fastify's own errors, and a client that disconnected during its body.
   const isFastifys = typeof code === 'string' && (code.startsWith('FST_ERR_') || code === 'ECONNRESET')
   if (isFastifys && statusCode >= 400 && statusCode < 500) {
-    if (statusCode === 413) return hostProblems.create('payload-too-large')
+    if (statusCode === 413) return hostProblems.create('payload-too-large', tooLarge(bodyLimit))
     if (statusCode === 415) {
-      return hostProblems.create('unsupported-media-type', 'Send the body as application/json in UTF-8.')
+      return hostProblems.create(
+        'unsupported-media-type',
+        `Send the body as ${mediaTypeOf(config.form)} in UTF-8.`,
+      )
     }
     const part = { pointer: '', detail: message ?? 'cannot be read' }
     return invalidRequest('The body cannot be read; see errors.', [part], { cause: error })
@@ -44,6 +54,16 @@ export function toProblem(error: unknown, replyStatus?: number): Problem {
       { cause: error },
     )
   )
+}
+
+interface Route {
+  readonly bodyLimit: number
+  readonly config: { readonly form?: Form }
+}
+
+const tooLarge = (limit: number) => {
+  const size = limit % 1024 === 0 ? `${limit / 1024} KiB` : `${limit} bytes`
+  return `The body is larger than ${size}: send a smaller one.`
 }
 
 /** Database errors with a problem of their own, and the seconds after which to try again. */

@@ -1,5 +1,6 @@
 import { TransformKind } from '@sinclair/typebox'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { formFault } from '../http/form-schema.ts'
 import { ModuleError } from './host-module.ts'
 
 // What Fastify offers and the host's rules would silently undo is refused when a module registers.
@@ -80,6 +81,8 @@ export function refuseUnsupportedRoute(route: RouteOptions, id: string): void {
     throw new ModuleError(id, `${name} has a validatorCompiler, and ${refusedMethods.setValidatorCompiler}`)
   }
   refuseTransform(route.schema, id, name)
+  const fault = formFault(route.schema?.body)
+  if (fault !== undefined) throw new ModuleError(id, `${name} ${fault}`)
 }
 
 /** @throws {ModuleError} for a schema that converts values */

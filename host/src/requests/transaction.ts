@@ -137,7 +137,8 @@ function reservationOf(request: WithReply, basePath: string): Reservation | unde
   if (caller === undefined) return undefined
   const { method, url, headers, routeOptions } = request
   const asked = Buffer.from(JSON.stringify([url, headers['if-match'] ?? null]))
-  const fingerprint = hash('sha256', Buffer.concat([asked, bytesOf(request) ?? nothing]), 'base64url')
+  const all = [asked, bytesOf(request) ?? nothing].flat()
+  const fingerprint = hash('sha256', Buffer.concat(all), 'base64url')
   const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
   return { caller, user: recordingUserOf(request), route, key, fingerprint }
 }

@@ -3,6 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { http } from '../config/node-http.ts'
 import { withoutDefaulted } from '../config/without-defaulted.ts'
+import { mediaTypeOf } from '../http/form-schema.ts'
 import { isProtected, problemsOf } from './route-problems.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
@@ -25,6 +26,7 @@ export function describeRoute(
     ...withHeaders(schema?.headers as TSchema | undefined, headersOf(route)),
     ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
     ...(schema?.body ? { body: describeBody(schema.body as TSchema) } : {}),
+    ...(route.config?.form && { consumes: [mediaTypeOf(route.config.form)] }),
     response: withDescriptions({
       ...(schema?.response as Responses | undefined),
       ...(showsResource(route) && {

@@ -35,7 +35,13 @@ export interface Response {
   readonly content?: Content
 }
 
-export type Content = Readonly<Record<string, { schema?: JsonSchema }>>
+/** `encoding` is of a form: the media types that each file may have. */
+export type Content = Readonly<
+  Record<
+    string,
+    { schema?: JsonSchema; encoding?: Readonly<Record<string, { readonly contentType: string }>> }
+  >
+>
 
 export interface JsonSchema {
   [keyword: string]: unknown

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import { StaticContent } from '../http/static-content.ts'
 import type { EventType } from '../modules/event-types.ts'
 import { describeEvents } from './describe-events.ts'
+import { describeForms } from './describe-forms.ts'
 import { describeHeaders } from './describe-headers.ts'
 import { describeRoute, hostTag } from './describe-route.ts'
 import { nameSchemas } from './name-schemas.ts'
@@ -97,6 +98,7 @@ codes. A request with a 4xx or 503 response has changed nothing.`.replaceAll(/(?
 function completed(generated: unknown, eventTypes: Iterable<EventType>): OpenapiDocument {
   const document: OpenapiDocument = JSON.parse(JSON.stringify(generated))
   describeEvents(document, eventTypes)
+  describeForms(document)
   describeHeaders(document)
   nameSchemas(document)
   const operations = operationsOf(document).map(([, operation]) => operation)

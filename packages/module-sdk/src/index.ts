@@ -29,6 +29,7 @@ export {
   toCloudEvent,
 } from './events.ts'
 export { deleteExpired, expiryDay } from './expiry.ts'
+export { FilePart, type FilePartOptions, type ReceivedFile } from './file-part.ts'
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
 export { Loop, type LoopOptions, type Rest } from './loop.ts'

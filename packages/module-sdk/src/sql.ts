@@ -1,10 +1,13 @@
 /**
  * SQL as values. A query is written once and runs on every storage engine, which adds its own
  * placeholders (`?`, `$1`). Values are always bound, never part of the text. Portable values are
- * TEXT (string without NUL), BIGINT and INTEGER (safe integer or bigint) and NULL. Booleans are
- * INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
+ * TEXT (string without NUL), BIGINT and INTEGER (safe integer or bigint), BYTEA (bytes, read as a
+ * Buffer) and NULL. Booleans are INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
  */
-export type SqlValue = string | number | bigint | null
+export type SqlValue = string | number | bigint | Uint8Array | null
+
+/** The most bytes of one value: more would hold the write lock, and memory, for too long. */
+export const MOST_BYTES = 16 * 1024 * 1024
 
 /** A query or a fragment: `values` between `strings`, with one more string than values. */
 export class Sql {
@@ -37,7 +40,7 @@ export class Sql {
  * cached by call site.
  *
  * @throws {TypeError} for a value that not every engine stores: undefined, boolean, Date, object,
- * fraction, NaN, text with NUL
+ * fraction, NaN, text with NUL, more than 16 MiB of bytes
  */
 export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
   let isComposed = false
@@ -136,7 +139,11 @@ function assertStorable(value: unknown): asserts value is SqlValue {
     if (!value.includes('\0')) return
     throw new TypeError('cannot store text with a NUL character, because PostgreSQL cannot')
   }
+  if (value instanceof Uint8Array) {
+    if (value.length <= MOST_BYTES) return
+    throw new TypeError(`cannot store ${value.length} bytes in one value: the most is ${MOST_BYTES}`)
+  }
   throw new TypeError(
-    `cannot store ${typeof value} ${String(value)}: bind a string, a safe integer, a bigint or null`,
+    `cannot store ${typeof value} ${String(value)}: bind a string, a safe integer, a bigint, bytes or null`,
   )
 }

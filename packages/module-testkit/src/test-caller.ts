@@ -36,7 +36,7 @@ export class TestCaller {
 
   /**
    * Sends one request. `path` is the path inside the module, without the base path. A string or
-   * Buffer `payload` is sent as it is, any other as JSON.
+   * Buffer `payload` is sent as it is, a FormData as a form, any other as JSON.
    */
   request(
     method: Method,

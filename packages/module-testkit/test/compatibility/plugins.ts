@@ -52,7 +52,7 @@ export const plugins: readonly Plugin[] = [
     name: '@fastify/multipart',
     file: 'multipart',
     verdict: 'works',
-    note: 'Leave the body out of the schema. Set its limits.',
+    note: 'For streams. Leave the body out of the schema, and set its limits. [`FilePart`](writing-a-module.md#files) is for files in the database.',
     route: 'POST /tea',
     send: (caller) => caller.post('/tea', form, { 'content-type': 'multipart/form-data; boundary=x' }),
     expected: { statusCode: 200, body: '{"name":"tea.txt","size":5}' },

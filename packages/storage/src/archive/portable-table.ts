@@ -30,6 +30,8 @@ export interface KeyedRow {
 
 /** Rows read, and held in memory, at a time. */
 export const BATCH = 5000
+/** The bytes of such rows: fewer rows are read at a time if their values are long. */
+export const BATCH_BYTES = 16 * 1024 * 1024
 
 export type ValueKind = 'integer' | 'boolean' | 'float' | 'bytes' | 'text'
 
@@ -51,6 +53,12 @@ export const ENCODERS: Readonly<Record<ValueKind, (text: string) => unknown>> = 
   bytes: (text) => Buffer.from(text.slice('\\x'.length), 'hex'),
   text: String,
 }
+
+/** Whether rows can be so long that some thousand do not fit into memory. */
+export const hasBytes = ({ columns }: PortableTable) => columns.some((column) => kindOf(column) === 'bytes')
+
+/** About its length in memory. */
+export const lengthOf = (row: PortableRow) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)
 
 export const kindOf = ({ type }: PortableColumn): ValueKind => KINDS[type] ?? 'text'
 

@@ -4,11 +4,14 @@ import { quoted } from '../port/quoted.ts'
 
 import {
   BATCH,
+  BATCH_BYTES,
   ENCODERS,
+  hasBytes,
   type KeyColumn,
   type KeyedRow,
   keyColumns,
   kindOf,
+  lengthOf,
   nameOfRow,
   type PortableColumn,
   type PortableRow,
@@ -45,15 +48,10 @@ export function* readRows(
   const select = `SELECT ${columns.map((column) => selected(column, isExact)).join(', ')} FROM ${quoted(from)}`
   const keys = keyColumns(table)
   const order = `ORDER BY ${keys.map(({ name }) => `${quoted(name)} COLLATE BINARY`).join(', ')}`
+  const isLong = hasBytes(table)
   if (!isPrimaryKey(database, from, table)) {
-    let batch: KeyedRow[] = []
-    for (const values of database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>) {
-      batch.push(toRow(values))
-      if (batch.length < BATCH) continue
-      yield batch
-      batch = []
-    }
-    yield batch
+    const rows = database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>
+    yield* batches(rows, toRow, isLong)
     return
   }
   const names = keys.map(({ name }) => quoted(name)).join(', ')
@@ -61,12 +59,41 @@ export function* readRows(
   const next = database
     .prepare(`${select} WHERE (${names}) > (${keys.map(() => '?').join(', ')}) ${order} LIMIT ${BATCH}`)
     .raw()
-  let batch = (first.all() as unknown[][]).map(toRow)
+  /** The next rows; fewer if they are long. */
+  const read = (statement: SqliteDatabase.Statement, values: readonly unknown[]) => {
+    if (!isLong) return (statement.all(values) as unknown[][]).map(toRow)
+    const begun = batches(statement.iterate(values) as Iterable<unknown[]>, toRow, true)
+    const { value } = begun.next()
+    begun.return(undefined)
+    return value as KeyedRow[]
+  }
+  let batch = read(first, [])
   while (batch.length > 0) {
     yield batch
     const { row } = batch.at(-1) as KeyedRow
-    batch = (next.all(keys.map((key) => bound(table, row, key))) as unknown[][]).map(toRow)
+    const place = keys.map((key) => bound(table, row, key))
+    batch = read(next, place)
   }
+}
+
+/** The rows in batches, the last of which may be empty. */
+function* batches(
+  rows: Iterable<unknown[]>,
+  toRow: (values: unknown[]) => KeyedRow,
+  isLong: boolean,
+): Generator<KeyedRow[]> {
+  let batch: KeyedRow[] = []
+  let length = 0
+  for (const values of rows) {
+    const keyed = toRow(values)
+    batch.push(keyed)
+    if (isLong) length += lengthOf(keyed.row)
+    if (batch.length < BATCH && length < 2 * BATCH_BYTES) continue
+    yield batch
+    batch = []
+    length = 0
+  }
+  yield batch
 }
 
 /** Whether the key is also that of the table here, so that it finds rows. */

@@ -163,7 +163,13 @@ interface Driver {
   sync(): void
 }
 
-const valueMapper = (value: unknown) => (value === null ? null : String(value))
+/** The driver sends a Buffer as it is, and all else as text. */
+function valueMapper(value: unknown): Buffer | string | null {
+  if (value === null) return null
+  if (typeof value !== 'object') return String(value)
+  const { buffer, byteOffset, byteLength } = value as Uint8Array
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
 
 /** @throws {DatabaseError} */
 export function sendBatch(client: ClientBase, orders: readonly Order[]): Promise<Answer[]> {

@@ -1,5 +1,13 @@
 import type { Client } from 'pg'
-import { BATCH, type KeyedRow, keyColumns, kindOf, type PortableTable } from '../archive/portable-table.ts'
+import {
+  BATCH,
+  BATCH_BYTES,
+  hasBytes,
+  type KeyedRow,
+  keyColumns,
+  kindOf,
+  type PortableTable,
+} from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import { toDatabaseError } from './database-error.ts'
 
@@ -28,9 +36,10 @@ export async function* readRows(
     `DECLARE rows NO SCROLL CURSOR FOR SELECT ${['ctid', ...columns].join(', ')} FROM ${quoted(table.name)}` +
       (ordered && order.length > 0 ? ` ORDER BY ${order.join(', ')}` : ''),
   )
+  const size = hasBytes(table) ? await rowsAtOnce(table, query) : BATCH
   // The server fetches the next batch while this one is used.
   const fetch = () => {
-    const fetched = query(`FETCH ${BATCH} FROM rows`) as Promise<(string | null)[][]>
+    const fetched = query(`FETCH ${size} FROM rows`) as Promise<(string | null)[][]>
     fetched.catch(() => {})
     return fetched
   }
@@ -48,6 +57,18 @@ export async function* readRows(
     })
   }
   await query('CLOSE rows')
+}
+
+/** So few that the longest ones fit into memory. */
+async function rowsAtOnce(
+  { name, columns }: PortableTable,
+  query: (text: string) => Promise<unknown[][]>,
+): Promise<number> {
+  const lengths = columns
+    .filter((column) => kindOf(column) === 'bytes')
+    .map((column) => `coalesce(octet_length(${quoted(column.name)}), 0)`)
+  const [[longest] = []] = await query(`SELECT max(${lengths.join(' + ')}) FROM ${quoted(name)}`)
+  return Math.min(BATCH, Math.max(1, Math.floor(BATCH_BYTES / Number(longest ?? 1))))
 }
 
 const DECODERS = {

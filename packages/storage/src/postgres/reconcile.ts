@@ -4,7 +4,9 @@ import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
 import {
   BATCH,
+  BATCH_BYTES,
   compareKeys,
+  hasBytes,
   type KeyedRow,
   nameOfRow,
   type PortableRow,
@@ -45,7 +47,7 @@ export interface Target {
 /**
  * Compares a table on both sides in key order, row by row, and makes the target's rows equal to the
  * source's: writes all rows to an empty target, and only the differences otherwise. Holds thousands
- * of rows in memory.
+ * of rows in memory, or fewer long ones.
  *
  * @throws {MigrationError} that names a row that PostgreSQL cannot store
  */
@@ -60,10 +62,13 @@ export async function reconcile(
   let mended = 0
   let first: string | undefined
   const late: PortableRow[] = []
+  /** Of the missing rows, about. */
+  let length = 0
   const flush = async () => {
     // Deletes first: a changed row is in both lists.
     if (extra.length > 0) await deleteRows(query, table, extra.splice(0))
     const rows = missing.splice(0)
+    length = 0
     if (rows.length === 0) return
     await insertRows(query, table, rows).catch((error) => {
       // A row that is deleted only later may still hold a unique value.
@@ -85,15 +90,16 @@ export async function reconcile(
         mended += 1
         first ??= nameOfRow(table, (order <= 0 ? ours.row : theirs.row) as PortableRow)
         if (order <= 0) missing.push(ours.row as PortableRow)
+        length += text.length
         if (order >= 0) extra.push(theirs.place)
       }
       // Equal rows are formatted once for both sides.
       if (order >= 0 && theirs.pass(isSame ? text : lineOf(theirs.row as PortableRow))) await theirs.fill()
       if (order <= 0 && ours.pass(text)) await ours.fill()
-      if (missing.length + extra.length >= BATCH) await flush()
+      if (missing.length + extra.length >= BATCH || length >= 2 * BATCH_BYTES) await flush()
     }
     await flush()
-    while (late.length > 0) await insertRows(query, table, late.splice(0, BATCH))
+    while (late.length > 0) await insertRows(query, table, late.splice(0, hasBytes(table) ? 1 : BATCH))
   } finally {
     await ours.end()
     await theirs.end()

@@ -17,8 +17,8 @@ export interface BoundStatement {
 }
 
 /**
- * The PostgreSQL text of queries. Numbers are bound as BIGINT: PostgreSQL would otherwise guess the
- * type of a placeholder from its context, so that `SELECT 5` would be text. A literal query is
+ * The PostgreSQL text of queries. Numbers are bound as BIGINT and bytes as BYTEA: PostgreSQL would
+ * otherwise guess the type of a placeholder from its context, so that `SELECT 5` would be text. A literal query is
  * found by the strings of its template and the types of its values, a composed one by its text.
  */
 export class StatementTexts {
@@ -64,19 +64,26 @@ export class StatementTexts {
   }
 }
 
-const isNumber = (value: unknown) => typeof value === 'number' || typeof value === 'bigint'
+type Typed = 'n' | 'b' | '-'
+
+function typeOf(value: SqlValue): Typed {
+  if (typeof value === 'number' || typeof value === 'bigint') return 'n'
+  return typeof value === 'object' && value !== null ? 'b' : '-'
+}
+
+const CASTS: Readonly<Record<Typed, string>> = { n: '::bigint', b: '::bytea', '-': '' }
 
 /** One character for each value. */
 function typesOf({ values }: Sql): string {
   let types = ''
-  for (const value of values) types += isNumber(value) ? 'n' : '-'
+  for (const value of values) types += typeOf(value)
   return types
 }
 
 function render({ strings, values }: Sql): string {
   let text = strings[0] as string
   values.forEach((value, index) => {
-    text += `$${index + 1}${isNumber(value) ? '::bigint' : ''}${strings[index + 1]}`
+    text += `$${index + 1}${CASTS[typeOf(value)]}${strings[index + 1]}`
   })
   return text
 }

@@ -22,8 +22,8 @@ export type ReadPiece =
   | { readonly rows: unknown[]; readonly isLast: boolean }
   | { readonly error: SerializedError }
 
-/** The size limits of a piece, in rows and in characters. */
-const PIECE = { rows: 500, characters: 256 * 1024 }
+/** The size limits of a piece, in rows, and in characters and bytes. */
+const PIECE = { rows: 500, length: 256 * 1024 }
 
 const { file } = workerData as { readonly file: string }
 let opened: Connection | undefined
@@ -89,13 +89,13 @@ function* limited(all: Iterable<unknown>): Generator<unknown> {
 
 function nextPiece(): ReadPiece {
   const piece: unknown[] = []
-  let characters = 0
-  while (piece.length < PIECE.rows && characters < PIECE.characters) {
+  let length = 0
+  while (piece.length < PIECE.rows && length < PIECE.length) {
     const next = rows?.next()
     if (next === undefined || next.done) return { rows: piece, isLast: true }
     piece.push(next.value)
     for (const value of Object.values(next.value as object))
-      if (typeof value === 'string') characters += value.length
+      if (typeof value === 'string' || value instanceof Uint8Array) length += value.length
   }
   return { rows: piece, isLast: false }
 }

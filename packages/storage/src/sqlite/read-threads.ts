@@ -41,7 +41,7 @@ export class ReadThread {
     const rows: Row[] = []
     let piece = await this.#ask({ kind: 'read', strings: [...strings], values, want })
     for (;;) {
-      for (const row of piece.rows) rows.push(row as Row)
+      for (const row of piece.rows) rows.push(withBuffers(row as Record<string, unknown>) as Row)
       if (piece.isLast) break
       piece = await this.#ask({ kind: 'more' })
     }
@@ -75,6 +75,15 @@ export class ReadThread {
     this.ended ??= error
     this.#waiting?.reject(this.ended)
   }
+}
+
+/** A message makes a Uint8Array of a Buffer. */
+function withBuffers(row: Record<string, unknown>): unknown {
+  for (const name in row) {
+    const value = row[name]
+    if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  }
+  return row
 }
 
 /** A small pool of threads, started on demand. */

@@ -31,6 +31,8 @@ export function apiChanges(
   })
 }
 
+type Encoding = NonNullable<NonNullable<Operation['requestBody']>['content'][string]['encoding']>
+
 interface OperationView {
   readonly operation: Operation
   readonly document: OpenapiDocument
@@ -84,12 +86,26 @@ function bodyChanges(old: OperationView, now: OperationView): string[] {
   if (before === undefined) return after?.required ? ['a body is required now'] : []
   if (after === undefined) return ['it no longer accepts a body']
   const needed = after.required && !before.required ? ['a body is required now'] : []
-  const media = Object.entries(before.content).flatMap(([type, { schema }]) => {
+  const media = Object.entries(before.content).flatMap(([type, { schema, encoding }]) => {
     const same = after.content[type]
     if (same === undefined) return [`it no longer accepts ${type}`]
-    return narrowings(view(old, schema), view(now, same.schema), 'the body')
+    const files = lostMediaTypes(encoding, same.encoding)
+    return [...files, ...narrowings(view(old, schema), view(now, same.schema), 'the body')]
   })
   return [...needed, ...media]
+}
+
+/** Those of a file in a form. */
+function lostMediaTypes(old: Encoding = {}, now: Encoding = {}): string[] {
+  return Object.entries(old).flatMap(([name, { contentType }]) => {
+    const after = now[name]?.contentType.split(', ') ?? ['*/*']
+    const takes = (type: string) =>
+      [type, type.replace(/[^/]*$/, '*'), '*/*'].some((one) => after.includes(one))
+    const lost = contentType.split(', ').filter((type) => !takes(type))
+    return lost.map(
+      (type) => `"${name}" of the body can no longer be ${type === '*/*' ? 'of any type' : type}`,
+    )
+  })
 }
 
 /** Compares only success responses: a problem that no longer occurs breaks nothing. */

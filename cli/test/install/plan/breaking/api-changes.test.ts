@@ -7,6 +7,7 @@ interface Served {
   readonly access?: string
   readonly parameters?: readonly object[]
   readonly body?: JsonSchema
+  readonly encoding?: Readonly<Record<string, { readonly contentType: string }>>
   readonly bodyRequired?: boolean
   readonly responses?: Readonly<Record<string, JsonSchema>>
   readonly schemas?: Readonly<Record<string, JsonSchema>>
@@ -15,7 +16,9 @@ interface Served {
 
 /** What a probe reports of a module with one route. */
 function report({ path = '/note/{id}', ...served }: Served): ProbeReport {
-  const content = (schema: JsonSchema) => ({ content: { 'application/json': { schema } } })
+  const content = (schema: JsonSchema, encoding = served.encoding) => ({
+    content: { 'application/json': { schema, ...(encoding && { encoding }) } },
+  })
   const operation = {
     tags: ['note'],
     security: [],
@@ -46,6 +49,11 @@ const text = Type.Object({ text: Type.String() })
 const choice = (...values: string[]) =>
   Type.Object({ choice: Type.Union(values.map((one) => Type.Literal(one))) })
 
+const files = (contentType: string): Served => ({
+  ...body(text),
+  encoding: { text: { contentType } },
+})
+
 const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegExp]>> = {
   'a scope is needed': [
     {},
@@ -75,6 +83,16 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
   ],
   'a body is needed': [{}, body(text), /a body is required now/],
   'a body was optional': [{ ...body(text), bodyRequired: false }, body(text), /a body is required now/],
+  'a file may have fewer media types': [
+    files('image/png, image/gif'),
+    files('image/png'),
+    /"text" of the body can no longer be image\/gif/,
+  ],
+  'a file may no longer be anything': [
+    files('*/*'),
+    files('image/*'),
+    /"text" of the body can no longer be of any/,
+  ],
   'no body is taken': [body(text), {}, /no longer accepts a body/],
   'a field is needed': [
     body(Type.Object({ text: Type.Optional(Type.String()) })),
@@ -189,6 +207,7 @@ const fine: Readonly<Record<string, [former: Served, next: Served]>> = {
     body(Type.Object({})),
     body(Type.Object({ size: Type.Integer({ default: 1 }) })),
   ],
+  'a file may be any image': [files('image/png'), files('image/*')],
   'integers become numbers': [body(Type.Integer()), body(Type.Number())],
   'a listed number becomes any integer': [body({ const: 1 }), body({ type: 'integer' })],
   'a limit is nought': [body(Type.String()), body(Type.String({ minLength: 0 }))],

@@ -140,7 +140,7 @@ export function marked(schema: TSchema, value: unknown, mark: string): unknown {
 
 function markIn(schema: TSchema, value: unknown, mark: string, patterns: boolean): unknown {
   const { type, format, enum: values, const: only, maxLength = 40, pattern } = schema
-  const isFree = format === undefined && values === undefined && only === undefined
+  const isFree = (format === undefined || format === 'binary') && values === undefined && only === undefined
   if (type === 'string' && isFree && maxLength >= mark.length && (patterns || pattern === undefined))
     return mark
   if (Array.isArray(value) && schema.items) {

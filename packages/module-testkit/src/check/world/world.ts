@@ -9,6 +9,7 @@ import { type Exchange, isSuccess, type Person, type Request, wrote } from './ex
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
 import { OwnTables } from './own-tables.ts'
+import { payloadOf } from './payload.ts'
 import type { Route, WatchedModule } from './watch-module.ts'
 
 /** For one response, in milliseconds. */
@@ -84,9 +85,9 @@ export class World {
     const steps: SeenStep[] = []
     this.#errors.length = 0
     const { body, headers } = request
-    const isText = typeof body === 'string'
-    const payload = body === undefined ? undefined : isText ? body : (JSON.stringify(body) as string)
-    const type: Record<string, string> = payload === undefined ? {} : { 'content-type': 'application/json' }
+    const payload = payloadOf(route.schema.body, body)
+    const type: Record<string, string> =
+      typeof payload === 'string' ? { 'content-type': 'application/json' } : {}
     this.module.caller = undefined
     const begun = performance.now()
     // A route that is silent once would be each time.
