@@ -4,10 +4,6 @@ import { quoted } from '../port/quoted.ts'
 
 import {
   BATCH,
-  ENCODERS,
-  type KeyColumn,
-  type KeyedRow,
-  keyColumns,
   kindOf,
   nameOfRow,
   type PortableColumn,
@@ -17,10 +13,12 @@ import {
 
 const SMALLEST_AND_LARGEST: Readonly<Record<string, number>> = { smallint: 2 ** 15, integer: 2 ** 31 }
 
+/** Characters read, and held in memory, at a time, give or take a row. */
+const MOST_CHARACTERS = 16 * 1024 * 1024
+
 /**
- * Reads the rows of a table in key order, in batches, and checks each row for values that
- * PostgreSQL cannot store. With the table's own key each batch is a separate read: it may or may
- * not contain concurrent writes.
+ * Reads the rows of a table, in batches, and checks each row for values that PostgreSQL cannot
+ * store. Runs within a transaction, so that all are of one moment.
  * @param from the name of the table here
  * @throws {MigrationError} that names row and column
  */
@@ -28,61 +26,30 @@ export function* readRows(
   database: SqliteDatabase.Database,
   from: string,
   table: PortableTable,
-): Generator<KeyedRow[]> {
+): Generator<PortableRow[]> {
   const { columns } = table
   const isExact = hasOnlySafeIntegers(database, from, columns)
   const readers = columns.map((column) => ({ column, read: readerOf(column) }))
-  const toRow = (values: unknown[]): KeyedRow => {
-    const row = readers.map(({ column, read }, index) => {
-      const value = values[index]
-      if (value === null) return null
-      const text = read(value)
-      if (text === undefined) throw unfit(table, values.map(String), column, value)
-      return text
-    })
-    return { row, place: '' }
-  }
   const select = `SELECT ${columns.map((column) => selected(column, isExact)).join(', ')} FROM ${quoted(from)}`
-  const keys = keyColumns(table)
-  const order = `ORDER BY ${keys.map(({ name }) => `${quoted(name)} COLLATE BINARY`).join(', ')}`
-  if (!isPrimaryKey(database, from, table)) {
-    let batch: KeyedRow[] = []
-    for (const values of database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>) {
-      batch.push(toRow(values))
-      if (batch.length < BATCH) continue
-      yield batch
-      batch = []
-    }
+  let batch: PortableRow[] = []
+  let characters = 0
+  for (const values of database.prepare(select).raw().iterate() as Iterable<unknown[]>) {
+    batch.push(
+      readers.map(({ column, read }, index) => {
+        const value = values[index]
+        if (value === null) return null
+        const text = read(value)
+        if (text === undefined) throw unfit(table, values.map(String), column, value)
+        characters += text.length
+        return text
+      }),
+    )
+    if (batch.length < BATCH && characters < MOST_CHARACTERS) continue
     yield batch
-    return
+    batch = []
+    characters = 0
   }
-  const names = keys.map(({ name }) => quoted(name)).join(', ')
-  const first = database.prepare(`${select} ${order} LIMIT ${BATCH}`).raw()
-  const next = database
-    .prepare(`${select} WHERE (${names}) > (${keys.map(() => '?').join(', ')}) ${order} LIMIT ${BATCH}`)
-    .raw()
-  let batch = (first.all() as unknown[][]).map(toRow)
-  while (batch.length > 0) {
-    yield batch
-    const { row } = batch.at(-1) as KeyedRow
-    batch = (next.all(keys.map((key) => bound(table, row, key))) as unknown[][]).map(toRow)
-  }
-}
-
-/** Whether the key is also that of the table here, so that it finds rows. */
-function isPrimaryKey(database: SqliteDatabase.Database, from: string, { key }: PortableTable): boolean {
-  const own = database
-    .prepare('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
-    .pluck()
-    .all(from) as string[]
-  return own.length === key.length && own.every((name) => key.includes(name))
-}
-
-function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn): unknown {
-  const text = row[at] as string | null
-  // SQLite allows NULL in keys, and NULLs have no order.
-  if (text === null) throw unfit(table, row, table.columns[at] as PortableColumn, null)
-  return ENCODERS[kind](text)
+  if (batch.length > 0) yield batch
 }
 
 /** Reading integers as numbers takes half the time. */
