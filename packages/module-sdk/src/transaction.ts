@@ -47,7 +47,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
  * does not compile while one is missing.
  */
 export const notAStep = (step: never) =>
-  new TypeError(`a transaction yielded ${describe(step)} instead of a step: write yield* before the step`)
+  new TypeError(`a transaction yielded ${describe(step)} instead of a step: write yield* run(sql\`…\`)`)
 
 const describe = (value: unknown) => (isObject(value) ? 'an object' : String(value))
 
