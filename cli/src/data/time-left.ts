@@ -1,8 +1,11 @@
-/** Estimates from the rows done so far how long the others take. */
+/**
+ * Estimates how long the other rows take. It measures from the first hundredth on: before that are
+ * small tables, which take long for their rows.
+ */
 export class TimeLeft {
-  readonly #begun = performance.now()
   readonly #total: number
   #done = 0
+  #from: { readonly time: number; readonly done: number } | undefined
 
   constructor(total: number) {
     this.#total = total
@@ -10,12 +13,14 @@ export class TimeLeft {
 
   add(rows: number): void {
     this.#done += rows
+    if (this.#done * 100 >= this.#total) this.#from ??= { time: performance.now(), done: this.#done }
   }
 
-  /** At least 1; undefined before the first rows are done. */
+  /** At least 1; undefined if it is not known yet. */
   get seconds(): number | undefined {
-    if (this.#done === 0) return undefined
-    const left = ((performance.now() - this.#begun) / this.#done) * (this.#total - this.#done)
-    return Math.max(1, Math.ceil(left / 1_000))
+    if (this.#from === undefined || this.#done === this.#from.done) return undefined
+    const { time, done } = this.#from
+    const each = (performance.now() - time) / (this.#done - done)
+    return Math.max(1, Math.ceil((each * (this.#total - this.#done)) / 1_000))
   }
 }

@@ -8,12 +8,17 @@ t.test('what is left takes as long as what is done, row by row', async (t) => {
   performance.now = () => time
   const left = new TimeLeft(1_000)
   t.equal(left.seconds, undefined, 'nothing is known yet')
-  time = 4_000
+  time = 3_000
+  left.add(9)
+  t.equal(left.seconds, undefined, 'small tables say nothing')
+  left.add(91)
+  t.equal(left.seconds, undefined, 'what came before is not measured')
+  time = 7_000
   left.add(100)
-  t.equal(left.seconds, 36)
-  time = 8_100
-  left.add(300)
-  t.equal(left.seconds, 13)
+  t.equal(left.seconds, 32)
+  time = 15_100
+  left.add(200)
+  t.equal(left.seconds, 25)
   left.add(600)
   t.equal(left.seconds, 1, 'indexes and references may take a while')
   left.add(50)
