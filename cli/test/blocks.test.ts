@@ -69,6 +69,11 @@ const exceptions: readonly Entry[] = [
     'export PGPASSWORD',
     'needs a PostgreSQL with a password; migrate-data.test.ts has one',
   ],
+  [
+    'configuration.md',
+    'app backup ../shop.tgz\napp config set database',
+    'needs an application on PostgreSQL; postgres-data.test.ts restores on the other engine',
+  ],
   ['configuration.md', '@acme:registry', 'settings of npm for a registry that does not exist'],
   ['contributing.md', 'npm start', '.ci/run does it, with this test among the rest'],
   ['contributing.md', 'npm run build', '.ci/run builds, and operating.trial.test.ts installs a folder'],

@@ -8,6 +8,16 @@ export function killBeforeNaming(path: string): string[] {
     }`)
 }
 
+/** Options of node with which a process kills itself after it gave a file this name. */
+export function killAfterNaming(path: string): string[] {
+  return preloading(`
+    const real = fs.promises.rename
+    fs.promises.rename = async (from, to) => {
+      await real(from, to)
+      if (to === ${JSON.stringify(path)}) process.kill(process.pid, 'SIGKILL')
+    }`)
+}
+
 /**
  * Options of node with which a process kills itself before the `count`th time that it gives a file a name, or takes
  * one away: what it leaves behind differs between these moments only.

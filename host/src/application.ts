@@ -23,7 +23,7 @@ import type { RunningApplication, StartOptions } from './control/open-applicatio
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import { OwnSecrets } from './control/own-secrets.ts'
 import type { ControlRequest, ControlResponse } from './control/pool.ts'
-import { WritePause } from './control/write-pause.ts'
+import { MOVED, WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
@@ -67,8 +67,6 @@ const LAST_REQUESTS = 1_000
 const BACKLOG = 4_096
 /** If checkpoints fail, the host is ready up to this size of the write-ahead log, in bytes. */
 const WAL_LIMIT = 64 * 1024 * 1024
-
-const MOVED = 'the data have moved to another database: restart the host'
 
 export interface ApplicationOptions extends StartOptions {
   readonly directory: string
@@ -146,13 +144,13 @@ export class Application {
     this.#admission = admission
     this.#connections = connections
     this.#stalled = stalled
-    if (storage.engine === 'postgres') {
+    if (storage.isShared) {
       this.#heartbeats = new HostHeartbeats(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
     this.#stopTelling = [
-      logRefusals(this, log, 'writes', 'reads continue'),
+      logRefusals(storage, log, 'writes', 'reads continue'),
       logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
@@ -317,16 +315,6 @@ export class Application {
   /** The configuration names another database, which a restart would use. */
   get hasMoved(): boolean {
     return this.#hold.hasMoved
-  }
-
-  /** The reason why writes are refused now; undefined otherwise. */
-  get refusal(): string | undefined {
-    return this.hasMoved ? MOVED : this.#parts.storage.refusal
-  }
-
-  /** Writes refused for that reason. */
-  get refused(): number {
-    return this.#parts.storage.refused
   }
 
   get isStopping(): boolean {

@@ -27,10 +27,8 @@ function describe({ to, tables, heldFor, running, moved, former }: Moved): strin
   if (!moved) return `Nothing to do: the application already uses ${to}.`
   const seconds = (heldFor / 1000).toFixed(1)
   return [
-    ...tables.map(
-      ({ table, rows, checksum }) => `${table}: ${rows} rows, ${checksum.slice(0, 16)} on both sides`,
-    ),
-    `The data are in ${to}, and app.config.json names it. Writes were refused for ${seconds} s.`,
+    ...tables.flatMap(({ table, rows }) => (rows === null ? [] : [`${table}: ${rows} rows`])),
+    `The data are in ${to}, and app.config.json names it. Each row was compared. Writes were refused for ${seconds} s.`,
     running === null
       ? 'Next: app start'
       : `Process ${running} serves reads from the previous database and refuses writes: restart it now (systemctl restart …, or stop it and "app start").`,

@@ -2,18 +2,17 @@ import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
 import {
-  acquireFileLock,
   callRunningHost,
   configFile,
-  databaseLockFile,
   HostEndedError,
   HostRefusedError,
   keptTables,
   MigrationError,
   parsePostgresUrl,
-  pauseWrites,
   postgresData,
+  type RestoredTable,
   readConfig,
+  readFileContents,
   readGenerations,
   removeDatabaseIdentity,
   replaceFile,
@@ -27,7 +26,6 @@ import { setInJson } from '../application/edit-json.ts'
 import {
   databaseOverridden,
   type Failure,
-  moveBusy,
   moveInterrupted,
   moveTargetUnreachable,
   nothingToMove,
@@ -39,6 +37,8 @@ import { exactSpec, lockedModule } from '../store/installed-packages.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { type MovePause, pauseForMove } from './pause-for-move.ts'
+import { TimeLeft } from './time-left.ts'
 
 export interface MoveRequest {
   readonly directory: string
@@ -54,7 +54,7 @@ export interface Moved {
   readonly to: string
   /** The SQLite file, which stays. Relative to the application folder. */
   readonly former: string
-  readonly tables: readonly { readonly table: string; readonly rows: number; readonly checksum: string }[]
+  readonly tables: readonly RestoredTable[]
   /** How long writes were refused, in milliseconds. */
   readonly heldFor: number
   /** The id of the process to restart, or null. */
@@ -62,14 +62,13 @@ export interface Moved {
 }
 
 /**
- * Moves the data of an application from SQLite to PostgreSQL.
+ * Moves the data of an application from SQLite to PostgreSQL: a backup and a restore.
  *
- * A host keeps serving: rows are copied while it reads and writes. Then it refuses writes (503)
- * while every row is compared on both sides, the latest writes are copied, and the host itself
- * makes app.config.json name the new database. Only the host uses the database then, so no
- * acknowledged write stays behind. The host refuses writes until a restart. After a kill at any
- * point, the application is on SQLite as before, or moved; running the command again continues.
- * Call this with the command lock.
+ * A running host serves reads and refuses writes (503), while the rows of one moment fill an empty
+ * schema in one transaction. Then the host itself makes app.config.json name that database, which
+ * decides the move. Only the host uses the file, so no acknowledged write stays behind. It refuses
+ * writes until a restart. After a kill at any point the application is on SQLite as before, or
+ * moved; running the command again begins anew. Call this with the command lock.
  *
  * @throws {Failure} before any change
  */
@@ -83,67 +82,40 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   if (process.env.APP_DATABASE !== undefined) throw databaseOverridden()
   if (!existsSync(file)) throw nothingToMove({ url: withoutPassword(url) })
   terminal.note(
-    'The application serves reads all the time. At the end the command compares all rows, and the application refuses writes (503). Restart the host after that.',
+    'A running host serves reads and refuses writes (503), until the rows are copied and you restart it.',
   )
   await confirm(terminal, yes, 'Move the data?')
   const former = (await readConfigText(directory)).text
   const next = setInJson(former, ['database'], url)
+  const { fillSchema } = await postgresData()
   const sets = await storedMigrations(directory)
-  const { withMove } = await postgresData()
-  const source = config.auth.issuer ?? directory
-  return await asFailures(directory, () =>
-    withMove({ file, url, sets, source, kept: keptTables }, async (move) => {
-      await terminal.during('Copying', () => move.pass())
-      const begun = performance.now()
-      const tables = await terminal.during('Comparing, while writes are refused', () =>
-        whileHeld(directory, file, async (switchConfig) => {
-          const reconciled = await move.verify()
-          await move.finish()
-          await removeDatabaseIdentity(directory)
-          await switchConfig(directory, former, next)
-          return reconciled
-        }),
-      )
-      const heldFor = Math.round(performance.now() - begun)
-      // If this fails, the host does it when it opens the database.
-      await move.settle().catch(() => {})
-      const host = await callRunningHost(directory, 'state').catch(() => undefined)
-      return {
-        moved: true,
-        to: name,
-        former: relative(directory, file),
-        tables: tables.map(({ table, rows, checksum }) => ({ table, rows, checksum: checksum.source })),
-        heldFor,
-        running: host?.pid ?? null,
-      }
-    }),
-  )
-}
-
-/**
- * Runs `work` while no process writes: the running host refuses writes, or no process has the
- * database open.
- */
-async function whileHeld<Result>(
-  directory: string,
-  file: string,
-  work: (switchConfig: typeof switchAlone) => Promise<Result>,
-): Promise<Result> {
-  const held = await pauseWrites(directory, file)
-  if (held !== undefined) {
-    try {
-      return await work(switchByHost)
-    } finally {
-      held.release()
-    }
-  }
-  const lock = acquireFileLock(databaseLockFile(file))
-  // A host started a moment ago.
-  if (lock === undefined) throw moveBusy()
+  const left = new TimeLeft(Object.values(readFileContents(file).rows).reduce((sum, rows) => sum + rows, 0))
+  let pause: MovePause | undefined
+  let begun = 0
+  const copy = () =>
+    fillSchema({
+      ...{ file, url, sets, owner: config.auth.issuer ?? directory, kept: keptTables },
+      async begin() {
+        begun = performance.now()
+        pause = await pauseForMove(directory, file, () => left.seconds)
+      },
+      onRows(count) {
+        pause?.assertPaused()
+        left.add(count)
+      },
+    })
   try {
-    return await work(switchAlone)
+    const tables = await asFailures(directory, () =>
+      terminal.during('Copying, while writes are refused', copy),
+    )
+    await removeDatabaseIdentity(directory)
+    await (pause?.byHost ? switchByHost : switchAlone)(directory, former, next)
+    const heldFor = Math.round(performance.now() - begun)
+    const host = await callRunningHost(directory, 'state').catch(() => undefined)
+    const running = host?.pid ?? null
+    return { moved: true, to: name, former: relative(directory, file), tables, heldFor, running }
   } finally {
-    lock.release()
+    pause?.release()
   }
 }
 

@@ -1,7 +1,9 @@
 import {
   type ApplicationState,
   callRunningHost,
+  databaseAddress,
   enabledModules,
+  engineOf,
   probe,
   readConfig,
   readLockFile,
@@ -60,8 +62,7 @@ async function databaseTrouble(
   { pid, engine }: ApplicationState,
 ): Promise<FixableFinding | undefined> {
   const next = await readConfig(directory, ownEnvironment()).catch(() => undefined)
-  if (next === undefined || engine === (next.databaseFile === undefined ? 'postgres' : 'sqlite'))
-    return undefined
+  if (next === undefined || engine === engineOf(databaseAddress(next))) return undefined
   return {
     id: 'database-changed',
     severity: 'error',

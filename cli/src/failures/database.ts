@@ -92,13 +92,13 @@ export const moveTargetUnreachable = define.unexpected(
 export const moveInterrupted = define.unexpected(
   'move-interrupted',
   'The data were not moved: {reason}.',
-  'The application still uses SQLite. Run the command again: it continues where this one stopped.',
+  'The application still uses SQLite. Run the command again: it begins anew.',
 )
 
 export const moveBusy = define.busy(
   'busy',
   'A host of this application is starting or stopping.',
-  'Run the command again: it continues where this one stopped.',
+  'Run the command again.',
 )
 
 export const notOnSqlite = define.refused(

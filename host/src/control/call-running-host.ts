@@ -140,16 +140,13 @@ function begin(socketPath: string, name: OperationName, input: unknown, firstSig
   return { sent, answered, silence, hasBegun: () => begun }
 }
 
-/** How often the holder of a write pause sends a sign of life, in milliseconds. */
-const KEEP_EVERY = 5_000
-
 /** The running host's write pause. It lasts until its release or the end of its connection. */
 export interface PausedWrites {
   release(): void
 }
 
 /**
- * Pauses writes in the running host; undefined without a host.
+ * Pauses writes in the running host; undefined without a host. Call `keep` every few seconds.
  * @param file the SQLite file that the caller takes for its database
  * @throws {Error} with the reason of a refusal
  */
@@ -161,9 +158,6 @@ export async function pauseWrites(directory: string, file: string): Promise<Paus
     silence.end()
     // The next call notices the end of the connection.
     response.resume().on('error', () => {})
-    const keep = () => void callRunningHost(directory, 'keep').catch(() => {})
-    const timer = setInterval(keep, KEEP_EVERY).unref()
-    sent.once('close', () => clearInterval(timer))
     return { release: () => void sent.destroy() }
   }
   const { reason } = (await json(response)) as { reason?: string }

@@ -7,6 +7,9 @@ import { ConfigError } from '../config/settings.ts'
 /** How long the holder may give no sign of life, in seconds in which this process runs. */
 const SILENCE = 30
 
+const MOVING = 'the data move to another database'
+export const MOVED = 'the data have moved to another database, for which the host must restart'
+
 /**
  * Pauses writes while the data move to another database. The pause lasts as long as the holder's
  * connection and its signs of life, so neither a killed nor a stopped holder blocks writes. After
@@ -54,7 +57,7 @@ export class WritePause {
     if (this.#holder !== undefined) throw new ConfigError('another command moves the data')
     if (isGone) return
     this.#holder = holder
-    await this.#storage.hold()
+    await this.#storage.hold(MOVING)
     this.#silentFor = 0
     const timer = setInterval(() => {
       this.#silentFor += 1
@@ -64,9 +67,15 @@ export class WritePause {
     holder.writeHead(200, { 'content-type': 'application/json' }).write('{}\n')
   }
 
-  /** A sign of life from the holder. */
-  keep(): void {
+  /**
+   * A sign of life from the holder.
+   * @param left the seconds that the move still takes, if known
+   * @throws {ConfigError} if writes are not paused: what was copied since may lack some
+   */
+  async keep(left?: number): Promise<void> {
+    if (this.#holder === undefined) throw new ConfigError('the write pause has ended')
     this.#silentFor = 0
+    if (!this.#moved) await this.#storage.hold(MOVING, left)
   }
 
   /** @throws {ConfigError} if writes are not paused, or the configuration has changed meanwhile */
@@ -77,6 +86,7 @@ export class WritePause {
     try {
       if (!(await replaceFile(file, previous, next)))
         throw new ConfigError('app.config.json has changed meanwhile')
+      await this.#storage.hold(MOVED)
     } catch (error) {
       // Even if the write failed, the file's content decides, as it does for the next start.
       this.#moved = (await readFile(file, 'utf8').catch(() => next)) === next

@@ -77,8 +77,8 @@ export class EventHandlerLoop {
     this.#events = events
     this.#log = log
     this.#times = times ?? handlerTimes
-    // SQLite has one host, so it needs no lease.
-    const term = storage.engine === 'sqlite' ? 0 : this.#times.term
+    // A database of one host needs no lease.
+    const term = storage.isShared ? this.#times.term : 0
     this.#subscription = new Subscription(module, holder ?? thisProcess, term)
     this.#waiting = new FailedEvents(module)
     const { pause } = this.#times

@@ -12,18 +12,11 @@ import {
   maybeOne,
   run,
   type Sql,
-  type Step,
   send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import {
-  type Engine,
-  type Outbox,
-  openStorage as open,
-  type Storage,
-  type StorageOptions,
-} from '@mortise/storage'
+import { type Outbox, openStorage as open, type Storage, type StorageOptions } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
@@ -39,11 +32,11 @@ const CHANNEL = 'mortise_event'
 /** Events that get their positions at a time. */
 const BATCH = 1_000
 /**
- * Pause of a host on PostgreSQL after each look, in milliseconds. What many transactions commit
+ * Pause of a host on a shared database after each look, in milliseconds. What many transactions commit
  * meanwhile is placed together.
  */
 const LOOK_PAUSE = 20
-/** How often a host on PostgreSQL polls without a notification, in milliseconds. */
+/** How often a host on a shared database polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, among those on no list yet. */
 const LOOKED_THROUGH_AT_ONCE = 5_000
@@ -57,8 +50,6 @@ const LISTING_PAUSE = 10
 const FORGOTTEN_AT_ONCE = 100
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
-
-export const isEmission = (step: Step): step is Emission => (step as Partial<Emission>)?.event !== undefined
 
 /**
  * SQLite serializes write transactions, so an event gets its position at once: one more than the
@@ -132,8 +123,8 @@ const place = byEngine({
  * serializable transaction, which would conflict with every emitting one.
  * @returns whether there may be more
  */
-function* assignPositions(engine: Engine): Transaction<boolean> {
-  if (engine === 'postgres') {
+function* assignPositions(isShared: boolean): Transaction<boolean> {
+  if (isShared) {
     yield* send(LOCK)
     const moved = yield* maybeOne<{ count: number }>(place)
     return moved?.count === BATCH
@@ -146,7 +137,7 @@ function* assignPositions(engine: Engine): Transaction<boolean> {
 }
 
 export const outbox: Outbox = {
-  insertion: (step) => (isEmission(step) ? insertion(step.event) : undefined),
+  insertion: ({ event }) => insertion(event),
   unplaced,
   place: assignPositions,
   channel: CHANNEL,
@@ -182,8 +173,7 @@ export class EventLog implements EventReader {
     this.#storage = storage
     this.#log = log
     this.#stopListening = storage.onOutbox(() => this.wake())
-    // On SQLite nobody else writes.
-    if (storage.engine === 'postgres') this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
+    if (storage.isShared) this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
   }
 
   async read(query: EventQuery): Promise<Event[]> {
@@ -302,7 +292,7 @@ export class EventLog implements EventReader {
         await this.#storage.sequenceOutbox()
         await this.#announce()
         this.#listing ??= this.#list()
-        if (this.#storage.engine === 'postgres') await pause(LOOK_PAUSE)
+        if (this.#storage.isShared) await pause(LOOK_PAUSE)
       }
     } catch (error) {
       // The next look comes within a second, or with the next event.

@@ -1,6 +1,6 @@
 import type { Emission, Transaction } from '@mortise/module-sdk'
+import { isEmission } from '@mortise/module-sdk/transaction'
 import { StatementCheck } from '@mortise/storage'
-import { isEmission } from './event-log.ts'
 
 /** For steps that the host offers to modules: they name its tables. */
 export const hostSteps = new StatementCheck(() => '')

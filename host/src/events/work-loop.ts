@@ -161,7 +161,7 @@ export class WorkLoop {
   /** At the start, and when the clock went back. */
   *#prepare(): Transaction<void> {
     const { schedule } = this.#options.options
-    if (this.#storage.engine === 'sqlite') yield* this.#queue.takeOverFromOthers(this.#holder)
+    if (!this.#storage.isShared) yield* this.#queue.takeOverFromOthers(this.#holder)
     const next = schedule === undefined ? 0 : nextTime(schedule, yield* databaseTime())
     yield* this.#queue.schedule(schedule, next, newId('job'))
     yield* this.#queue.makeDue(this.#times.retries)
@@ -269,9 +269,9 @@ export class WorkLoop {
     }
   }
 
-  /** On SQLite there is no other host. */
+  /** Another host may have taken the job over. */
   #abortEnded(): void {
-    if (this.#storage.engine === 'sqlite') return
+    if (!this.#storage.isShared) return
     const now = performance.now()
     for (const { controller, heldUntil } of this.#attempts.values()) {
       if (now > heldUntil) controller.abort(new EndedLease())

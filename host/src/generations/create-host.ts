@@ -103,7 +103,7 @@ export interface HostOptions {
 export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
-  const database = parts.tracing?.database(storage, storage.engine) ?? storage
+  const database = parts.tracing?.database(storage) ?? storage
   const { publicUrl, basePath } = config
   const application = { name: config.name, version: config.version }
   const guests = new Guests(database)

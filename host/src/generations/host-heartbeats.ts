@@ -83,9 +83,9 @@ export class HostHeartbeats {
   }
 }
 
-/** The hosts that serve from a database now. A SQLite file has at most one. */
+/** The other hosts that may serve from a database now. */
 export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
-  if (storage.engine === 'sqlite') return []
+  if (!storage.isShared) return []
   return hasTable(await storage.applied(), 'mortise_host') ? readHosts(storage, '') : []
 }
 

@@ -17,6 +17,7 @@ export function toProblem(
   { bodyLimit = BODY_LIMIT, config = {} }: Partial<Route> = {},
 ): Problem {
   if (error instanceof Problem) return error
+  if (error instanceof DatabaseError && error.kind === 'held') return writesHeld(error)
   const known = error instanceof DatabaseError ? databaseProblems[error.kind] : undefined
   if (known) {
     const [code, detail, seconds] = known
@@ -66,6 +67,18 @@ const tooLarge = (limit: number) => {
   return `The body is larger than ${size}: send a smaller one.`
 }
 
+/** The reason is the host's own. */
+function writesHeld(error: DatabaseError): Problem {
+  const { message, retryAfter } = error
+  const when = retryAfter === undefined ? '' : ` in about ${retryAfter} s`
+  const reason = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
+  return hostProblems.create(
+    'busy',
+    `${reason}: writes are refused, and nothing was changed. Reads continue. Try again${when}.`,
+    { cause: error, headers: { 'retry-after': String(retryAfter ?? 5) } },
+  )
+}
+
 /** Database errors with a problem of their own, and the seconds after which to try again. */
 const databaseProblems: Partial<
   Record<DatabaseError['kind'], readonly [Code, detail: string, seconds?: string]>
@@ -76,7 +89,6 @@ const databaseProblems: Partial<
     'The server has no free disk space; nothing was changed. Reads continue. Try again later.',
     '5',
   ],
-  held: ['busy', 'The data move to another database; nothing was changed. Try again.', '5'],
   unavailable: [
     'database-unavailable',
     'The server cannot reach the database; nothing was changed. Try again.',

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { FastifyOtelInstrumentation } from '@fastify/otel'
 import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
-import type { Engine } from '@mortise/storage'
+import { engines, type Storage } from '@mortise/storage'
 import {
   context,
   propagation,
@@ -78,9 +78,9 @@ export class OpenTelemetry {
   }
 
   /** The database, with a span for each statement during a traced request. */
-  database(database: Database, engine: Engine): Database {
+  database(database: Database & Pick<Storage, 'engine'>): Database {
     const tracer = this.#provider.getTracer('@mortise/host', hostVersion)
-    const attributes = { 'db.system.name': engine === 'postgres' ? 'postgresql' : engine }
+    const attributes = { 'db.system.name': engines[database.engine].telemetryName }
     const inSpan = <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
       if (trace.getActiveSpan() === undefined) return work()
       return tracer.startActiveSpan(

@@ -53,13 +53,47 @@ t.test('a silent holder pauses writes for at most half a minute', async (t) => {
   response.resume().on('error', () => {})
   t.equal(await post(), 503)
   while ((await post()) !== 201) await pause(200)
+  const keeping = callRunningHost(directory, 'keep', { left: 40 })
+  await t.rejects(keeping, { name: 'HostRefusedError', status: 409, message: /write pause has ended/ })
   const held = await pauseWrites(directory, file)
   const switched = AbortSignal.timeout(35_000)
   const statuses = new Set<number>()
-  for (; !switched.aborted; await pause(100)) statuses.add(await post())
+  for (; !switched.aborted; await pause(100)) {
+    statuses.add(await post())
+    await callRunningHost(directory, 'keep')
+  }
   t.same([...statuses], [503], 'one that is at work holds them for as long as it takes')
   held?.release()
   await settled(201)
+})
+
+t.test('a refused write says how long the move still takes', async (t) => {
+  const { directory, host, file, config, switchTo } = await running(t)
+  const refused = async () => {
+    const response = await fetch(`${host.url}/guest`, { method: 'POST' })
+    const { status, code, detail } = (await response.json()) as Record<string, unknown>
+    return { status, code, detail, retryAfter: response.headers.get('retry-after') }
+  }
+  const rest = 'another database: writes are refused, and nothing was changed. Reads continue. Try again'
+  const busy = { status: 503, code: 'busy' }
+  const held = await pauseWrites(directory, file)
+  t.strictSame(await refused(), { ...busy, detail: `The data move to ${rest}.`, retryAfter: '5' })
+  await callRunningHost(directory, 'keep', { left: 40 })
+  t.strictSame(await refused(), {
+    ...busy,
+    detail: `The data move to ${rest} in about 40 s.`,
+    retryAfter: '40',
+  })
+  await callRunningHost(directory, 'keep', { left: 7 })
+  t.match(await refused(), { retryAfter: '7' })
+  await switchTo(`${config} `)
+  const moved = {
+    detail: /^The data have moved to another database, for which the host must restart: writes/,
+  }
+  t.match(await refused(), { ...busy, ...moved, retryAfter: '5' })
+  await callRunningHost(directory, 'keep', { left: 7 })
+  t.match(await refused(), moved)
+  held?.release()
 })
 
 t.test('clients that disconnect at once delay nobody', async (t) => {
@@ -91,7 +125,7 @@ t.test('once the configuration has changed, writes are refused to the end', asyn
   held?.release()
   for (let time = 0; time < 20; time++) t.equal(await post(), 503)
   const ready = await fetch(`${host.url}/health/ready`)
-  t.match(await ready.json(), { status: 503, detail: /restart the host/ })
+  t.match(await ready.json(), { status: 503, detail: /host must restart/ })
   await t.rejects(pauseWrites(directory, file), { message: /already moved/ })
   await host.close()
   t.equal(await pauseWrites(directory, file), undefined)

@@ -112,17 +112,11 @@ t.test('records move to PostgreSQL, which counts on and refuses the same', { ski
   await storage.migrate([hostMigrations])
   for (const object of ['a', 'b']) await put(storage, object)
   const { url } = await temporarySchema(t)
-  const options = {
-    file: `${directory}/app.db`,
-    url,
-    sets: [hostMigrations],
-    source: 'shop',
-    kept: keptTables,
-  }
-  const { withMove } = await postgresData()
-  await withMove(options, async (move) => {
-    await move.verify()
-    await move.finish()
+  const { fillSchema } = await postgresData()
+  await fillSchema({
+    ...{ file: `${directory}/app.db`, url, sets: [hostMigrations], owner: 'shop', kept: keptTables },
+    async begin() {},
+    onRows() {},
   })
   const moved = await openStorage({ url, onFatal: t.fail })
   t.teardown(() => moved.close())

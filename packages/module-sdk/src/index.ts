@@ -56,7 +56,7 @@ export {
   VisibleText,
   walkQuery,
 } from './schemas.ts'
-export { byEngine, forUpdate, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
+export { byEngine, type Engine, forUpdate, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
 export {
   type Answer,
   answer,

@@ -9,6 +9,9 @@ export type SqlValue = string | number | bigint | Uint8Array | null
 /** The most bytes of one value: more would hold the write lock, and memory, for too long. */
 export const MOST_BYTES = 16 * 1024 * 1024
 
+/** The storage engines, as in the names of migration files. */
+export type Engine = 'sqlite' | 'postgres'
+
 /** A query or a fragment: `values` between `strings`, with one more string than values. */
 export class Sql {
   readonly strings: readonly string[]
@@ -55,7 +58,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
  * A query or a fragment for which SQLite and PostgreSQL need different SQL. In a transaction,
  * one that is empty for an engine does nothing there, and has no rows.
  */
-export function byEngine({ sqlite, postgres }: { readonly sqlite: Sql; readonly postgres: Sql }): Sql {
+export function byEngine({ sqlite, postgres }: Readonly<Record<Engine, Sql>>): Sql {
   return new Sql(sqlite.strings, sqlite.values, postgres.postgres ?? postgres)
 }
 

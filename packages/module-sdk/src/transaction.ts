@@ -35,6 +35,22 @@ export interface Emission {
   }
 }
 
+/** The kinds of steps. */
+export const isStatement = (step: Step): step is Statement => isObject(step) && 'query' in step
+export const isEmission = (step: Step): step is Emission => isObject(step) && 'event' in step
+
+/** A transaction may yield anything by mistake. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/**
+ * The error for what a transaction yielded by mistake. For the code after all kinds of steps: it
+ * does not compile while one is missing.
+ */
+export const notAStep = (step: never) =>
+  new TypeError(`a transaction yielded ${describe(step)} instead of a step: write yield* run(sql\`…\`)`)
+
+const describe = (value: unknown) => (isObject(value) ? 'an object' : String(value))
+
 /**
  * A part of a transaction: a generator whose only side effects are the statements that it yields.
  * After a serialization conflict the engine runs it again from the start, so it must touch nothing
@@ -228,7 +244,7 @@ export type DatabaseErrorKind =
   | 'read-only' // a write inside a snapshot
   | 'refused' // a statement that modules must not run, such as COMMIT
   | 'full' // no space to write: nothing was changed, reads continue
-  | 'held' // a data move to another database is in progress, and pauses writes
+  | 'held' // the data move to another database, and writes are refused meanwhile
   | 'unavailable' // the database cannot be reached: nothing was changed
   | 'unknown-outcome' // the connection broke at COMMIT: the outcome is unknown
   | 'other'
@@ -240,10 +256,17 @@ export type DatabaseErrorKind =
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   readonly kind: DatabaseErrorKind
+  /** The seconds after which to try again, if known. */
+  readonly retryAfter: number | undefined
 
-  constructor(kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+  constructor(
+    kind: DatabaseErrorKind,
+    message: string,
+    { retryAfter, ...options }: ErrorOptions & { readonly retryAfter?: number | undefined } = {},
+  ) {
     super(message, options)
     this.kind = kind
+    this.retryAfter = retryAfter
   }
 }
 

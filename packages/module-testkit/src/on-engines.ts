@@ -1,4 +1,6 @@
-export type TestEngine = 'sqlite' | 'postgres'
+import { type Engine, engineNames, engines } from '@mortise/host'
+
+export type TestEngine = Engine
 
 /** Registers a test: `test` of `node:test`, tap or a similar runner. */
 export type Register<Test> = (name: string, work: (t: Test) => Promise<void>) => unknown
@@ -25,7 +27,9 @@ export function onEngines<Test extends object>(test: Register<Test>) {
         databases.set(t, database)
         return work(t, engine)
       })
-    on('sqlite')
-    if (server) on('postgres', server)
+    for (const engine of engineNames) {
+      if (!engines[engine].isShared) on(engine)
+      else if (server) on(engine, server)
+    }
   }
 }

@@ -1,3 +1,4 @@
+export type { Engine } from '@mortise/module-sdk'
 export { toSqlite } from './archive/portable-file.ts'
 export { acquireFileLock, databaseLockFile, type FileLock } from './files/file-lock.ts'
 export { makeFolder } from './files/make-folder.ts'
@@ -8,8 +9,15 @@ export { modeOf, publish, replaceFile, writeDurably, writeNewDurably } from './f
 export { inspectDatabase } from './inspect-database.ts'
 export type { DatabaseInspection } from './migrations/compare-migrations.ts'
 export { readMigrations } from './migrations/migration-files.ts'
-export { type DatabaseAddress, type OpenOptions, openStorage, type StorageOptions } from './open-storage.ts'
+export {
+  type DatabaseAddress,
+  engineOf,
+  type OpenOptions,
+  openStorage,
+  type StorageOptions,
+} from './open-storage.ts'
 export { endWithParent } from './port/end-with-parent.ts'
+export { engineNames, engines } from './port/engines.ts'
 export {
   BrokenStorageError,
   EngineError,
@@ -30,7 +38,6 @@ export type {
   AppliedMigration,
   DatabaseContents,
   DatabaseSchema,
-  Engine,
   MigrationSet,
   ModuleData,
   Refusing,
@@ -38,7 +45,7 @@ export type {
   StorageObserver,
 } from './port/storage.ts'
 export { isPostgresUrl, parsePostgresUrl } from './postgres/postgres-url.ts'
-export { type Move, postgresData, type Reconciled } from './postgres-data.ts'
+export { postgresData, type RestoredTable } from './postgres-data.ts'
 export { readContents } from './read-contents.ts'
 export { copyDatabase } from './sqlite/copy-database.ts'
 export { type Column, describeTables, type Table } from './sqlite/describe-tables.ts'

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import type { Engine } from '@mortise/module-sdk'
 import { setCurrentTime } from '@mortise/module-sdk/current-time'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
@@ -21,6 +22,12 @@ import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 
 /** A SQLite file, created if needed, for its owner only; or a PostgreSQL database. */
 export type DatabaseAddress = { readonly file: string } | { readonly url: string }
+
+export function engineOf(place: DatabaseAddress): Engine {
+  if ('file' in place) return 'sqlite'
+  if ('url' in place) return 'postgres'
+  return place satisfies never
+}
 
 export interface OpenOptions {
   /**

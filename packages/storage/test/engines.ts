@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { Engine } from '@mortise/module-sdk'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
 import { type OpenOptions, openStorage } from '../src/open-storage.ts'
-import type { Engine, Storage } from '../src/port/storage.ts'
+import type { Storage } from '../src/port/storage.ts'
 import { temporaryStorage } from './temporary-storage.ts'
 
 const SERVER = process.env.APP_TEST_DATABASE_URL

@@ -1,4 +1,4 @@
-import { byEngine, type Emission, run, type Step, sql, type Transaction } from '@mortise/module-sdk'
+import { byEngine, type Emission, run, sql, type Transaction } from '@mortise/module-sdk'
 import type { Outbox } from '../src/port/steps.ts'
 
 /** The table of an outbox, for both engines. */
@@ -13,19 +13,17 @@ export function* leaveNote(text: string): Transaction<void> {
 
 /** An outbox in the table `note`. */
 export const notes: Outbox = {
-  insertion: (step: Step) => {
-    const { event } = step as Partial<Emission>
-    if (event === undefined) return undefined
+  insertion: ({ event }) => {
     if (event.subject === '') throw new TypeError('a note has a text')
     return sql`INSERT INTO note (text) VALUES (${event.subject})`
   },
   unplaced: sql`SELECT 1 FROM note WHERE position IS NULL LIMIT 1`,
-  *place(engine) {
+  *place(isShared) {
     const oldest = byEngine({ sqlite: sql`rowid`, postgres: sql`ctid` })
     const placed = yield* run(sql`
       UPDATE note SET position = (SELECT coalesce(max(position), 0) + 1 FROM note)
       WHERE ${oldest} = (SELECT ${oldest} FROM note WHERE position IS NULL ORDER BY ${oldest} LIMIT 1)`)
-    if (engine === 'postgres') yield* run(sql`SELECT pg_notify('note', current_schema())`)
+    if (isShared) yield* run(sql`SELECT pg_notify('note', current_schema())`)
     return placed > 0
   },
   channel: 'note',

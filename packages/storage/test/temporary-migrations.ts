@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from '@mortise/module-sdk'
+import { type Engine, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import type { Engine } from '../src/port/storage.ts'
 import type { Open } from './engines.ts'
 import { temporaryStorage } from './temporary-storage.ts'
 

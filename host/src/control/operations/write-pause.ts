@@ -7,10 +7,14 @@ export const hold = hostOperation({
   run: (host, { file }, response) => host.hold.begin(file, response),
 })
 
-/** A sign of life from the holder of the write pause, which ends 30 s after the last one. */
+/**
+ * A sign of life from the holder of the write pause, which ends 30 s after the last one. `left` are
+ * the seconds that the move still takes.
+ */
 export const keep = hostOperation({
-  async run(host) {
-    host.hold.keep()
+  input: Type.Object({ left: Type.Optional(Type.Integer()) }),
+  async run(host, { left }) {
+    await host.hold.keep(left)
     return {}
   },
 })

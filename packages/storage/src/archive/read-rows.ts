@@ -1,17 +1,10 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
-
 import {
   BATCH,
   BATCH_BYTES,
-  ENCODERS,
-  hasBytes,
-  type KeyColumn,
-  type KeyedRow,
-  keyColumns,
   kindOf,
-  lengthOf,
   nameOfRow,
   type PortableColumn,
   type PortableRow,
@@ -21,9 +14,8 @@ import {
 const SMALLEST_AND_LARGEST: Readonly<Record<string, number>> = { smallint: 2 ** 15, integer: 2 ** 31 }
 
 /**
- * Reads the rows of a table in key order, in batches, and checks each row for values that
- * PostgreSQL cannot store. With the table's own key each batch is a separate read: it may or may
- * not contain concurrent writes.
+ * Reads the rows of a table, in batches, and checks each row for values that PostgreSQL cannot
+ * store. Runs within a transaction, so that all are of one moment.
  * @param from the name of the table here
  * @throws {MigrationError} that names row and column
  */
@@ -31,85 +23,30 @@ export function* readRows(
   database: SqliteDatabase.Database,
   from: string,
   table: PortableTable,
-): Generator<KeyedRow[]> {
+): Generator<PortableRow[]> {
   const { columns } = table
   const isExact = hasOnlySafeIntegers(database, from, columns)
   const readers = columns.map((column) => ({ column, read: readerOf(column) }))
-  const toRow = (values: unknown[]): KeyedRow => {
-    const row = readers.map(({ column, read }, index) => {
-      const value = values[index]
-      if (value === null) return null
-      const text = read(value)
-      if (text === undefined) throw unfit(table, values.map(String), column, value)
-      return text
-    })
-    return { row, place: '' }
-  }
   const select = `SELECT ${columns.map((column) => selected(column, isExact)).join(', ')} FROM ${quoted(from)}`
-  const keys = keyColumns(table)
-  const order = `ORDER BY ${keys.map(({ name }) => `${quoted(name)} COLLATE BINARY`).join(', ')}`
-  const isLong = hasBytes(table)
-  if (!isPrimaryKey(database, from, table)) {
-    const rows = database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>
-    yield* batches(rows, toRow, isLong)
-    return
-  }
-  const names = keys.map(({ name }) => quoted(name)).join(', ')
-  const first = database.prepare(`${select} ${order} LIMIT ${BATCH}`).raw()
-  const next = database
-    .prepare(`${select} WHERE (${names}) > (${keys.map(() => '?').join(', ')}) ${order} LIMIT ${BATCH}`)
-    .raw()
-  /** The next rows; fewer if they are long. */
-  const read = (statement: SqliteDatabase.Statement, values: readonly unknown[]) => {
-    if (!isLong) return (statement.all(values) as unknown[][]).map(toRow)
-    const begun = batches(statement.iterate(values) as Iterable<unknown[]>, toRow, true)
-    const { value } = begun.next()
-    begun.return(undefined)
-    return value as KeyedRow[]
-  }
-  let batch = read(first, [])
-  while (batch.length > 0) {
-    yield batch
-    const { row } = batch.at(-1) as KeyedRow
-    const place = keys.map((key) => bound(table, row, key))
-    batch = read(next, place)
-  }
-}
-
-/** The rows in batches, the last of which may be empty. */
-function* batches(
-  rows: Iterable<unknown[]>,
-  toRow: (values: unknown[]) => KeyedRow,
-  isLong: boolean,
-): Generator<KeyedRow[]> {
-  let batch: KeyedRow[] = []
-  let length = 0
-  for (const values of rows) {
-    const keyed = toRow(values)
-    batch.push(keyed)
-    if (isLong) length += lengthOf(keyed.row)
-    if (batch.length < BATCH && length < 2 * BATCH_BYTES) continue
+  let batch: PortableRow[] = []
+  let characters = 0
+  for (const values of database.prepare(select).raw().iterate() as Iterable<unknown[]>) {
+    batch.push(
+      readers.map(({ column, read }, index) => {
+        const value = values[index]
+        if (value === null) return null
+        const text = read(value)
+        if (text === undefined) throw unfit(table, values.map(String), column, value)
+        characters += text.length
+        return text
+      }),
+    )
+    if (batch.length < BATCH && characters < BATCH_BYTES) continue
     yield batch
     batch = []
-    length = 0
+    characters = 0
   }
-  yield batch
-}
-
-/** Whether the key is also that of the table here, so that it finds rows. */
-function isPrimaryKey(database: SqliteDatabase.Database, from: string, { key }: PortableTable): boolean {
-  const own = database
-    .prepare('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
-    .pluck()
-    .all(from) as string[]
-  return own.length === key.length && own.every((name) => key.includes(name))
-}
-
-function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn): unknown {
-  const text = row[at] as string | null
-  // SQLite allows NULL in keys, and NULLs have no order.
-  if (text === null) throw unfit(table, row, table.columns[at] as PortableColumn, null)
-  return ENCODERS[kind](text)
+  if (batch.length > 0) yield batch
 }
 
 /** Reading integers as numbers takes half the time. */

@@ -1,6 +1,7 @@
+import type { Engine } from '@mortise/module-sdk'
 import { sql } from '@mortise/module-sdk/sql'
 import { MigrationError } from '../port/errors.ts'
-import type { AppliedMigration, Engine, LedgerEntry, MigrationSet } from '../port/storage.ts'
+import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { Dialect, OrphanRow, SchemaSteps } from './dialect.ts'
 import { foreignChange, type SchemaObject } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'

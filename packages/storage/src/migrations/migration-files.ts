@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Engine } from '@mortise/module-sdk'
+import { engineNames, engines } from '../port/engines.ts'
 import { MigrationError } from '../port/errors.ts'
 import { refusedMigration } from '../port/refused-sql.ts'
-import type { Engine, MigrationSet } from '../port/storage.ts'
+import type { MigrationSet } from '../port/storage.ts'
 
 /** One migration of a set, in the form for one engine. */
 export interface MigrationFile {
@@ -17,9 +19,7 @@ export interface MigrationFile {
   readonly checksum: string
 }
 
-const ENGINE_NAMES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
-
-const FILE_NAME = /^(\d{3}(?:[-_][a-z0-9]+)+)(?:\.(sqlite|postgres))?(\.down)?\.sql$/
+const FILE_NAME = new RegExp(`^(\\d{3}(?:[-_][a-z0-9]+)+)(?:\\.(${engineNames.join('|')}))?(\\.down)?\\.sql$`)
 
 interface FoundFile {
   readonly file: string
@@ -50,7 +50,7 @@ export async function readMigrations(set: MigrationSet, engine: Engine): Promise
       const found = byName.get(name) as FoundFile[]
       const upFile = pick(set, engine, name, found, false)
       if (upFile === undefined)
-        throw fault(set, name, `has no file for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`)
+        throw fault(set, name, `has no file for ${engines[engine].title}: add ${name}.${engine}.sql`)
       const up = await readSql(set, upFile)
       const downFile = pick(set, engine, name, found, true)
       const down = downFile === undefined ? null : await readSql(set, downFile)

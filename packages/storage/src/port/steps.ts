@@ -2,8 +2,14 @@
 
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { Sql } from '@mortise/module-sdk/sql'
-import { DatabaseError, inHand } from '@mortise/module-sdk/transaction'
-import type { Engine } from './storage.ts'
+import {
+  DatabaseError,
+  type Emission,
+  inHand,
+  isEmission,
+  isStatement,
+  notAStep,
+} from '@mortise/module-sdk/transaction'
 
 const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
 
@@ -108,27 +114,22 @@ function assertAllRan(made: readonly unknown[]): void {
  */
 export interface Outbox {
   /**
-   * The statement that writes the row of such a step; undefined for other steps.
+   * The statement that writes the row of such a step.
    * @throws {Error} into the transaction
    */
-  insertion(step: Step): Sql | undefined
+  insertion(step: Emission): Sql
   /** Finds one committed row without a position, if any. */
   readonly unplaced: Sql
   /**
    * Gives some of those rows the next positions. Must not run in a serializable transaction, which
    * would conflict with every writing one.
+   * @param isShared other hosts may do the same now, and want to hear of it
    * @returns whether there may be more
    */
-  place(engine: Engine): Transaction<boolean>
-  /**
-   * The channel on which `place` announces new positions on PostgreSQL, with the name of their
-   * schema.
-   */
+  place(isShared: boolean): Transaction<boolean>
+  /** The channel on which `place` tells other hosts, with the name of the schema. */
   readonly channel: string
 }
-
-/** A value yielded by mistake has no query. */
-export const asStatement = (step: Step): Statement => (step ?? {}) as Statement
 
 /** Whether a query, or its form for one engine, is for another engine alone. */
 export const isEmpty = (query: Sql | undefined) => query?.strings?.length === 1 && query.strings[0] === ''
@@ -143,14 +144,19 @@ export class StepReader {
     this.#outbox = outbox
   }
 
-  /** The statement of a step. */
+  /**
+   * The statement of a step.
+   * @throws {TypeError} for what a transaction yielded by mistake
+   */
   read(step: Step): Statement {
-    const statement = asStatement(step)
-    if (statement.query !== undefined) return statement
-    const query = this.#outbox?.insertion(statement as Step)
-    if (query === undefined) return statement
-    this.wrote = true
-    return { query, want: 'nothing' }
+    if (isStatement(step)) return step
+    if (isEmission(step)) {
+      if (this.#outbox === undefined) throw new TypeError('this database takes no events')
+      const query = this.#outbox.insertion(step)
+      this.wrote = true
+      return { query, want: 'nothing' }
+    }
+    throw notAStep(step)
   }
 }
 
@@ -208,8 +214,13 @@ export class StatementCheck {
   }
 
   #pass(step: Step): void {
-    const refusal = step === passed ? undefined : this.refusal(asStatement(step).query)
-    if (refusal !== undefined) throw refusal
+    if (step === passed) return
+    if (isStatement(step)) {
+      const refusal = this.refusal(step.query)
+      if (refusal !== undefined) throw refusal
+    } else if (!isEmission(step)) {
+      throw notAStep(step)
+    }
     passed = step
   }
 }

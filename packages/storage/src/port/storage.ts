@@ -1,4 +1,4 @@
-import type { Database, Sql } from '@mortise/module-sdk'
+import type { Database, Engine, Sql } from '@mortise/module-sdk'
 
 export interface Refusing {
   /** The reason for refusals now; undefined otherwise. */
@@ -23,8 +23,6 @@ export interface AppliedMigration {
   /** File name without `.sql` and engine: `001-cart`. */
   readonly name: string
 }
-
-export type Engine = 'sqlite' | 'postgres'
 
 /** An applied migration in the ledger. */
 export interface LedgerEntry extends AppliedMigration {
@@ -67,6 +65,8 @@ export interface ModuleData {
 /** The port that every storage engine implements; modules see only its `Database` half. */
 export interface Storage extends Database {
   readonly engine: Engine
+  /** Several hosts may have the database open: others write to it, and take over. */
+  readonly isShared: boolean
   /** The reason why it cannot be used now, a sentence; undefined while it can. */
   readonly trouble: string | undefined
   /**
@@ -141,10 +141,13 @@ export interface Storage extends Database {
    */
   onOutbox(listener: () => void): () => Promise<void>
   /**
-   * Refuses every write from now on, as `held`; resolves when earlier writes are done. SQLite only.
+   * Refuses every write from now on, as `held`; resolves when earlier writes are done. Repeat it to
+   * change what a refusal says. A file only.
+   * @param reason a clause that callers see
+   * @param retryAfter the seconds that it takes, if known
    * @throws {EngineError}
    */
-  hold(): Promise<void>
+  hold(reason: string, retryAfter?: number): Promise<void>
   /** Accepts writes again. */
   release(): void
   /** Finishes queued work, runs a checkpoint and closes. Later calls reject. */

@@ -55,19 +55,24 @@ export async function inTransaction<Result>(
 
 /**
  * Runs `work` in one transaction, alone among all hosts of the application.
+ * @param schema if it may be missing; the schema of the session otherwise
  * @throws {DatabaseError} `busy` if another host changes the schema, or a table stays in use for
  * long: nothing has happened
  */
 export function changeSchema<Result>(
   client: Client,
   work: (query: Query) => Promise<Result>,
+  schema?: string,
 ): Promise<Result> {
   return inTransaction(client, '', async (query) => {
     // If a host stops in the middle, it blocks the others for less time than they wait.
     await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
     // Another host may have much work; waiting for a table in use blocks others as well.
     await query(`SET LOCAL lock_timeout = '60s'`)
-    await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || current_schema(), 0))`)
+    await query(
+      `SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || coalesce($1, current_schema()), 0))`,
+      [schema],
+    )
     await query(`SET LOCAL lock_timeout = '3s'`)
     return await work(query)
   })

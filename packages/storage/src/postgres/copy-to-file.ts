@@ -9,7 +9,7 @@ import {
   writeCounted,
   writeDialect,
 } from '../archive/portable-file.ts'
-import { ENCODERS, type KeyedRow, kindOf, type PortableTable } from '../archive/portable-table.ts'
+import { ENCODERS, kindOf, type PortableRow, type PortableTable } from '../archive/portable-table.ts'
 import { openDatabase } from '../files/open-database.ts'
 import { quoted } from '../port/quoted.ts'
 import { Connection } from '../sqlite/connection.ts'
@@ -62,7 +62,7 @@ async function copyAll(client: Client, query: Query, database: SqliteDatabase.Da
   for (const table of tables) {
     const into = placeFor(database, table)
     const write = rowWriter(database, into, table)
-    for await (const rows of readRows(client, table, { ordered: false })) {
+    for await (const rows of readRows(client, table)) {
       for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
         write(rows.slice(at, at + ROWS_PER_TURN))
         await nextTurn()
@@ -118,14 +118,14 @@ function rowWriter(
   database: SqliteDatabase.Database,
   into: string,
   { columns }: PortableTable,
-): (rows: readonly KeyedRow[]) => void {
+): (rows: readonly PortableRow[]) => void {
   const names = columns.map(({ name }) => quoted(name)).join(', ')
   const insert = database.prepare(
     `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
   const encoders = columns.map((column) => ENCODERS[kindOf(column)])
   return (rows) => {
-    for (const { row } of rows) {
+    for (const row of rows) {
       insert.run(row.map((text, index) => (text === null ? null : encoders[index]?.(text))))
     }
   }

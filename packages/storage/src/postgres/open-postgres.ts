@@ -52,28 +52,20 @@ async function readClock(connections: Connections): Promise<ServerClock> {
 
 async function prepare(client: Client, { schema, name }: PostgresAddress, create: boolean): Promise<void> {
   await assertUsable(client)
-  const { present, moving } = await stateOf(client, schema)
-  if (present && !moving) return
-  if (!present && !create) throw new NoDatabaseError(`${name} is missing`)
+  if (await isPresent(client, schema)) return
+  if (!create) throw new NoDatabaseError(`${name} is missing`)
   // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
   await inTransaction(client, '', async (query) => {
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
-    const now = await stateOf(client, schema)
     // It requires the right to create schemas even for an existing one.
-    if (!now.present) await query(`CREATE SCHEMA ${schema}`)
-    if (now.moving) await takeOver(client)
+    if (!(await isPresent(client, schema))) await query(`CREATE SCHEMA ${schema}`)
   })
 }
 
-async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {
+async function isPresent(client: Client, schema: string): Promise<boolean> {
   // From the catalog itself: to_regnamespace may return a result from before the wait for the lock.
-  const { rows } = await client.query(
-    `SELECT count(*) > 0 AS present, count(relname) > 0 AS moving
-     FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'mortise_move'
-     WHERE nspname = $1`,
-    [schema],
-  )
-  return rows[0]
+  const { rows } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema])
+  return rows.length > 0
 }
 
 /** @throws {Error} if this server cannot hold an application */
@@ -85,13 +77,4 @@ export async function assertUsable(client: Client): Promise<void> {
     throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest supported version`)
   if (encoding !== 'UTF8')
     throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
-}
-
-/** The moved data are this application from now on: see `move.ts`. */
-async function takeOver(client: Client): Promise<void> {
-  const { rows } = await client.query('SELECT verified FROM mortise_move')
-  if (rows[0]?.verified !== 1) {
-    throw new Error('"app migrate-data" has not finished: run it again')
-  }
-  await client.query('DROP TABLE IF EXISTS mortise_move')
 }

@@ -1,9 +1,8 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { columnNames, extraTableOf, hasRows, storeExtraTable, tableNames } from '../archive/portable-file.ts'
 import type { PortableTable } from '../archive/portable-table.ts'
-
 import { MigrationError } from '../port/errors.ts'
-import type { Pair } from './reconcile.ts'
+import type { Pair } from './copy-rows.ts'
 
 /**
  * Assigns each of these tables its source in a SQLite file. Tables that only PostgreSQL has, and

@@ -11,6 +11,7 @@ import type { SchemaSteps } from '../migrations/dialect.ts'
 import { migrate, needsMigration, pendingMigrations } from '../migrations/migrate.ts'
 import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
+import { engines } from '../port/engines.ts'
 import { EngineError } from '../port/errors.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
@@ -57,6 +58,7 @@ export interface PostgresOptions {
 /** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
+  readonly isShared = engines.postgres.isShared
   readonly #connections: Connections
   readonly #clock: ServerClock
   readonly #onClosed: () => void
@@ -174,7 +176,7 @@ export class PostgresStorage implements Storage {
     const outbox = this.#outbox
     if (outbox === undefined) return
     if (!(await this.#look(outbox))) return
-    while (await this.#run(UNISOLATED, () => outbox.place('postgres'))) {}
+    while (await this.#run(UNISOLATED, () => outbox.place(this.isShared))) {}
   }
 
   /** Also looks at the server's clock, without a statement of its own. Returns whether rows wait. */

@@ -3,43 +3,31 @@ import {
   BATCH,
   BATCH_BYTES,
   hasBytes,
-  type KeyedRow,
-  keyColumns,
   kindOf,
+  type PortableRow,
   type PortableTable,
 } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import { toDatabaseError } from './database-error.ts'
 
-const asText = { getTypeParser: () => String }
+export const asText = { getTypeParser: () => String }
 
-/** In key order if `ordered`. Runs within a transaction, with one such read at a time. */
-export async function* readRows(
-  client: Client,
-  table: PortableTable,
-  { ordered }: { readonly ordered: boolean },
-): AsyncGenerator<KeyedRow[]> {
+/** Runs within a transaction, with one such read at a time. */
+export async function* readRows(client: Client, table: PortableTable): AsyncGenerator<PortableRow[]> {
   const columns = table.columns.map(({ name }) => quoted(name))
-  const order = keyColumns(table).map(({ name, kind }) => {
-    // Byte by byte, as in SQLite.
-    return `${quoted(name)}${kind === 'text' ? '::text COLLATE "C"' : ''} NULLS FIRST`
-  })
-  const query = async (text: string): Promise<unknown[][]> => {
+  const query = async (text: string): Promise<(string | null)[][]> => {
     try {
       return (await client.query({ text, rowMode: 'array', types: asText })).rows
     } catch (error) {
       throw toDatabaseError(error, text)
     }
   }
-  const decoders = table.columns.map((column) => DECODERS[kindOf(column)])
-  await query(
-    `DECLARE rows NO SCROLL CURSOR FOR SELECT ${['ctid', ...columns].join(', ')} FROM ${quoted(table.name)}` +
-      (ordered && order.length > 0 ? ` ORDER BY ${order.join(', ')}` : ''),
-  )
+  const toRow = toPortableRow(table)
+  await query(`DECLARE rows NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${quoted(table.name)}`)
   const size = hasBytes(table) ? await rowsAtOnce(table, query) : BATCH
   // The server fetches the next batch while this one is used.
   const fetch = () => {
-    const fetched = query(`FETCH ${size} FROM rows`) as Promise<(string | null)[][]>
+    const fetched = query(`FETCH ${size} FROM rows`)
     fetched.catch(() => {})
     return fetched
   }
@@ -48,13 +36,7 @@ export async function* readRows(
     const batch = await next
     if (batch.length === 0) break
     next = fetch()
-    yield batch.map(([place, ...row]) => {
-      for (const [index, decode] of decoders.entries()) {
-        const text = row[index]
-        if (decode !== undefined && typeof text === 'string') row[index] = decode(text)
-      }
-      return { row, place: place as string }
-    })
+    yield batch.map(toRow)
   }
   await query('CLOSE rows')
 }
@@ -62,13 +44,25 @@ export async function* readRows(
 /** So few that the longest ones fit into memory. */
 async function rowsAtOnce(
   { name, columns }: PortableTable,
-  query: (text: string) => Promise<unknown[][]>,
+  query: (text: string) => Promise<(string | null)[][]>,
 ): Promise<number> {
   const lengths = columns
     .filter((column) => kindOf(column) === 'bytes')
     .map((column) => `coalesce(octet_length(${quoted(column.name)}), 0)`)
   const [[longest] = []] = await query(`SELECT max(${lengths.join(' + ')}) FROM ${quoted(name)}`)
   return Math.min(BATCH, Math.max(1, Math.floor(BATCH_BYTES / Number(longest ?? 1))))
+}
+
+/** Makes the function that converts a row from the server's text. It changes the given array. */
+export function toPortableRow({ columns }: PortableTable): (row: (string | null)[]) => PortableRow {
+  const decoders = columns.map((column) => DECODERS[kindOf(column)])
+  return (row) => {
+    for (const [index, decode] of decoders.entries()) {
+      const text = row[index]
+      if (decode !== undefined && typeof text === 'string') row[index] = decode(text)
+    }
+    return row
+  }
 }
 
 const DECODERS = {

@@ -2,9 +2,6 @@ import type { PortableTable } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import type { Query } from './change-schema.ts'
 
-/** The engine's own tables in the schema of an application. */
-const OWN = ['mortise_migration', 'mortise_move']
-
 const TABLES = `
 SELECT c.relname AS name,
   (SELECT json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, NULL),
@@ -17,12 +14,12 @@ SELECT c.relname AS name,
     FROM pg_index AS i, unnest(i.indkey::int2[]) WITH ORDINALITY AS key (attnum, position), pg_attribute AS a
     WHERE i.indrelid = c.oid AND i.indisprimary AND a.attrelid = c.oid AND a.attnum = key.attnum) AS key
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> ALL ($1)
+WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'mortise_migration'
 ORDER BY c.relname`
 
-/** The tables in the schema of the session, by name. */
+/** The tables in the schema of the session, by name, without the ledger. */
 export async function readTables(query: Query): Promise<PortableTable[]> {
-  const { rows } = await query(TABLES, [OWN])
+  const { rows } = await query(TABLES)
   return rows.map(({ name, columns, key }): PortableTable => {
     const all: PortableTable['columns'] = JSON.parse(columns ?? '[]')
     return { name, columns: all, key: key === null ? all.map((column) => column.name) : JSON.parse(key) }

@@ -7,7 +7,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import { refusedStatement } from '../port/refused-sql.ts'
-import { asStatement, drive, generatorOf, isEmpty } from '../port/steps.ts'
+import { drive, generatorOf, isEmpty, StepReader } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
 
@@ -204,6 +204,8 @@ function integers(values: readonly SqlValue[]): SqlValue[] {
   return values.map((value) => (typeof value === 'number' ? BigInt(value) : value))
 }
 
+const withoutOutbox = new StepReader(undefined)
+
 /**
  * Runs a generator to its end within a connection's transaction. The error of a step is thrown into
  * the generator, which may continue. If SQLite has ended the transaction, after a shortage (such as
@@ -213,7 +215,7 @@ function integers(values: readonly SqlValue[]): SqlValue[] {
 export const driveOn = <Result>(
   connection: Pick<Connection, 'execute' | 'inTransaction'>,
   steps: () => Transaction<Result>,
-  read: (step: Step) => Statement = asStatement,
+  read: (step: Step) => Statement = (step) => withoutOutbox.read(step),
 ): Result =>
   drive(
     () => generatorOf(steps),

@@ -2,6 +2,7 @@ import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/transaction'
 import type { FileLock } from '../files/file-lock.ts'
 import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
+import { engines } from '../port/engines.ts'
 import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
 import type { Outbox } from '../port/steps.ts'
 import type {
@@ -33,6 +34,7 @@ const GROUPS_PER_LOOK = 8
  */
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
+  readonly isShared = engines.sqlite.isShared
   readonly trouble = undefined
   readonly outage = { refusal: undefined, refused: 0 }
   readonly pool = undefined
@@ -184,7 +186,7 @@ export class SqliteStorage implements Storage {
     const outbox = this.#outbox
     if (outbox === undefined || this.#sequenced) return
     while ((await this.maybeOne(outbox.unplaced)) !== undefined)
-      await this.transaction(() => outbox.place('sqlite'))
+      await this.transaction(() => outbox.place(this.isShared))
     this.#sequenced = true
   }
 
@@ -193,9 +195,9 @@ export class SqliteStorage implements Storage {
     return async () => void this.#listeners.delete(listener)
   }
 
-  async hold(): Promise<void> {
+  async hold(reason: string, retryAfter?: number): Promise<void> {
     this.#assertOpen()
-    this.#refusals.hold()
+    this.#refusals.hold(new DatabaseError('held', reason, { retryAfter }))
     await this.#writes.idle()
   }
 

@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk/transaction'
+import type { DatabaseError } from '@mortise/module-sdk/transaction'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 
@@ -42,9 +42,8 @@ export class WriteRefusals {
     return this.#space?.low
   }
 
-  hold(): void {
-    const reason = 'the data move to another database, and writes are refused until it ends'
-    this.#held = new DatabaseError('held', reason)
+  hold(held: DatabaseError): void {
+    this.#held = held
     this.#decide()
   }
 

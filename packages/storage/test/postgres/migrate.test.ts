@@ -137,7 +137,7 @@ testOnPostgres('a module that is purged leaves nothing, unless others need it', 
 
 testOnPostgres('writes are held back on SQLite only', async (t, open) => {
   const storage = await open()
-  await t.rejects(storage.hold(), { name: 'EngineError', message: /SQLite/ })
+  await t.rejects(storage.hold('the data move'), { name: 'EngineError', message: /SQLite/ })
 })
 
 testOnPostgres('a host that is stopped while it migrates keeps others out for 30 s', async (t, open) => {

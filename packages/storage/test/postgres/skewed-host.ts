@@ -8,7 +8,7 @@ const { currentTime, newId, run, sql } = await import('@mortise/module-sdk')
 const { openStorage } = await import('../../src/open-storage.ts')
 
 const outbox = {
-  insertion: () => undefined,
+  insertion: () => sql`SELECT 1`,
   unplaced: sql`SELECT 1 WHERE 1 = 0`,
   // biome-ignore lint/correctness/useYield: nothing waits
   *place() {

@@ -1,4 +1,4 @@
-import { hostPaths, type ModulePackage, ownedPath } from '@mortise/host'
+import { engines, hostPaths, type ModulePackage, ownedPath } from '@mortise/host'
 import { conflict, type Failure } from '../../../failures/index.ts'
 
 /** Rejects what modules that serve together must not share. */
@@ -26,7 +26,7 @@ export function shapeOf(route: string): string {
   return route.replace(/:\w+/g, ':')
 }
 
-const hostTables = ['mortise', 'sqlite', 'pg']
+const hostTables = ['mortise', ...Object.values(engines).map(({ reservedPrefix }) => reservedPrefix)]
 
 function checkTables(module: ModulePackage, all: readonly ModulePackage[]): void {
   const { tables } = module.manifest

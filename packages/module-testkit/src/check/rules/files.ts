@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { firstError, type ModulePackage, moduleMigrations, readMigrations } from '@mortise/host'
+import { engineNames, firstError, type ModulePackage, moduleMigrations, readMigrations } from '@mortise/host'
 import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 
@@ -18,7 +18,7 @@ const migrationFiles: Rule<Files> = {
   async find({ package: found }) {
     const faults: Found[] = []
     for (const set of moduleMigrations([found])) {
-      for (const engine of ['sqlite', 'postgres'] as const) {
+      for (const engine of engineNames) {
         await readMigrations(set, engine).catch(({ message }: Error) => {
           const [file = set.directory] = /\/\S+?(?= of | cannot|,|$)/.exec(message) ?? []
           const where = relative(found.directory, file) || 'migrations'
@@ -34,13 +34,15 @@ const migrationFiles: Rule<Files> = {
 /** A down migration for one engine only leaves the other one irreversible. */
 async function loneTwins({ directory }: ModulePackage, folder: string): Promise<Found[]> {
   const files = await readdir(folder)
+  const ofEngine = new RegExp(`^(.*)\\.(${engineNames.join('|')})\\.down\\.sql$`)
   return files.flatMap((file) => {
-    const [, name = '', engine = ''] = /^(.*)\.(sqlite|postgres)\.down\.sql$/.exec(file) ?? []
-    const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
-    const twin = `${name}.${other}.down.sql`
-    if (engine === '' || files.includes(twin)) return []
+    const [, name] = ofEngine.exec(file) ?? []
+    if (name === undefined) return []
     const where = relative(directory, join(folder, file))
-    return [{ where, why: `there is no ${twin}`, mend: `Write ${twin}.` }]
+    return engineNames
+      .map((engine) => `${name}.${engine}.down.sql`)
+      .filter((twin) => !files.includes(twin))
+      .map((twin) => ({ where, why: `there is no ${twin}`, mend: `Write ${twin}.` }))
   })
 }
 
@@ -52,7 +54,7 @@ const irreversibleMigration: Rule<Files> = {
     const missing: Found[] = []
     for (const set of moduleMigrations([found])) {
       const [files, others] = await Promise.all(
-        (['sqlite', 'postgres'] as const).map((engine) => readMigrations(set, engine).catch(() => [])),
+        engineNames.map((engine) => readMigrations(set, engine).catch(() => [])),
       )
       for (const { name, path, down } of files ?? []) {
         if (down !== null || others?.some((other) => other.name === name && other.down !== null)) continue
@@ -110,7 +112,7 @@ const varyingMigrations: Rule<Files> = {
   async find({ package: found }) {
     const varying = new Map<string, Found>()
     for (const set of moduleMigrations([found])) {
-      for (const engine of ['sqlite', 'postgres'] as const) {
+      for (const engine of engineNames) {
         for (const { path, up } of await readMigrations(set, engine).catch(() => [])) {
           const where = relative(found.directory, path)
           const plain = up.replace(/--.*$|\/\*[\s\S]*?\*\//gm, '')

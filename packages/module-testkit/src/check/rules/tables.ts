@@ -1,6 +1,12 @@
 import { relative } from 'node:path'
-import { type AppliedMigration, hostMigrations, moduleMigrations, readMigrations } from '@mortise/host'
-import { sql } from '@mortise/module-sdk'
+import {
+  type AppliedMigration,
+  engines,
+  hostMigrations,
+  moduleMigrations,
+  readMigrations,
+} from '@mortise/host'
+import { byEngine, sql } from '@mortise/module-sdk'
 import type { Found, Rule } from '../world/finding.ts'
 import type { World } from '../world/world.ts'
 import { lostRows } from './lost-rows.ts'
@@ -10,12 +16,16 @@ export const foreignKeys: Rule<World> = {
   finds: "a foreign key to another module's table: PostgreSQL refuses it, and it blocks --purge",
   mend: 'Keep the id without REFERENCES, and ask the other module through its contract.',
   async find(world) {
-    if (world.storage.engine !== 'sqlite') return []
     const own = await world.tables.names()
     const found: Found[] = []
     for (const table of own) {
       const keys = await world.storage.many<{ parent: string }>(
-        sql`SELECT "table" AS parent FROM pragma_foreign_key_list(${table})`,
+        byEngine({
+          sqlite: sql`SELECT "table" AS parent FROM pragma_foreign_key_list(${table})`,
+          postgres: sql`
+            SELECT relname::text AS parent FROM pg_constraint JOIN pg_class ON pg_class.oid = confrelid
+            WHERE contype = 'f' AND conrelid = to_regclass(${table})`,
+        }),
       )
       for (const { parent } of keys) {
         if (own.includes(parent.toLowerCase())) continue
@@ -64,7 +74,8 @@ export const migrations: Rule<World> = {
         await storage.undo(undone)
         const schema = await world.tables.schema()
         const { up = '', path = '' } = files.find(({ name }) => name === first.name) ?? {}
-        if (storage.engine === 'sqlite' && schema === above && CHANGES.test(up))
+        const showsAll = engines[storage.engine].altersColumnsOnly
+        if (showsAll && schema === above && CHANGES.test(up))
           return found(first, 'it undoes nothing: the tables are the same as before')
         above = schema
         const down = await world.tables.contents()

@@ -1,4 +1,5 @@
-import type { Database, Emission, Sql, Statement, Step, Transaction } from '@mortise/module-sdk'
+import type { Database, Sql, Step, Transaction } from '@mortise/module-sdk'
+import { isEmission, isStatement } from '@mortise/module-sdk/transaction'
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { SeenStep } from './seen.ts'
 
@@ -56,7 +57,9 @@ function* watchSteps(steps: Transaction<unknown>, alone: boolean, onStep: OnStep
 }
 
 function seenStep(step: Step, alone: boolean): SeenStep | undefined {
-  const { query, event } = (step ?? {}) as Partial<Statement & Emission>
-  if (query) return { text: textOf(query), alone, query }
-  return event && { text: `event ${event.type}`, alone, event }
+  if (isEmission(step)) return { text: `event ${step.event.type}`, alone, event: step.event }
+  if (isStatement(step)) return step.query && { text: textOf(step.query), alone, query: step.query }
+  // The host refuses it.
+  step satisfies never
+  return undefined
 }
