@@ -68,7 +68,7 @@ export interface Moved {
  * schema in one transaction. Then the host itself makes app.config.json name that database, which
  * decides the move. Only the host uses the file, so no acknowledged write stays behind. It refuses
  * writes until a restart. After a kill at any point the application is on SQLite as before, or
- * moved; running the command again begins anew. Call this with the command lock.
+ * moved; running the command again starts over. Call this with the command lock.
  *
  * @throws {Failure} before any change
  */

@@ -92,7 +92,7 @@ export const moveTargetUnreachable = define.unexpected(
 export const moveInterrupted = define.unexpected(
   'move-interrupted',
   'The data were not moved: {reason}.',
-  'The application still uses SQLite. Run the command again: it begins anew.',
+  'The application still uses SQLite. Run the command again: it starts over.',
 )
 
 export const moveBusy = define.busy(

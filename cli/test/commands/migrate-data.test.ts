@@ -176,7 +176,7 @@ t.test('after a kill of the host during the switch, one database has every row',
 })
 
 t.test(
-  'after a kill at any moment, the application is as before or moved, and the command begins anew',
+  'after a kill at any moment, the application is as before or moved, and the command starts over',
   { skip },
   async (t) => {
     const { directory, url, execute, schema, moved, move } = await notes(t, 20)
