@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { parse } from 'acorn'
 import { simple } from 'acorn-walk'
 import t from 'tap'
-import { strip } from '../../.dev/strip-types.js'
 
 const root = join(import.meta.dirname, '..', '..')
+const { strip } = await import(new URL('../../.dev/strip-types.js', import.meta.url).href)
 const { references } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
 
 t.test('what npm start builds without a compiler imports what the compiled code imports', async (t) => {
