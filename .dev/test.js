@@ -65,8 +65,10 @@ process.exitCode = failures.length > 0 || stopped || broken !== undefined ? 1 : 
 function conclusion() {
   const all = Math.round((Date.now() - begun) / 1000)
   const counts = `\n${files.length} files, ${failures.length} failed, ${all} s${stopped ? ', stopped' : ''}`
-  if (broken !== undefined && !stopped)
-    return `\n${broken.stack}\n\nThe tests could not be run: ${broken.message.split('\n')[0]}\nAgain: npm test${words()}`
+  if (broken !== undefined && !stopped) {
+    const reason = broken.message.split('\n', 2).join(' ')
+    return `\n${broken.stack}\n\nThe tests could not be run: ${reason}\nAgain: npm test${words()}`
+  }
   if (failures.length === 0) return counts
   const tests = failures.map(({ file, text }) => {
     const names = Array.from(text.matchAll(/^not ok \d+ - (.*?)(?: # time=.*)?$/gm), ([, name]) => name)

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { checkModule } from '@mortise/module-testkit/check'
 import t from 'tap'
 import { write } from '../mistakes/plant.ts'
@@ -44,34 +43,6 @@ t.test('--fix writes the manifest, and the down of what only creates', async (t)
       },
     ],
   })
-})
-
-// On the server of APP_TEST_DATABASE_URL, where there is one.
-t.test('our modules and examples pass', async (t) => {
-  const root = fileURLToPath(new URL('../../../', import.meta.url))
-  const modules = ['api-cart', 'api-event', 'api-purchase'].map((name) => join(root, 'packages', name))
-  const examples = [
-    'follow',
-    'invite',
-    'kysely',
-    'ledger',
-    'note',
-    'sold',
-    'stock',
-    'tally',
-    'task',
-    'visit',
-  ].map((name) => join(root, 'docs/examples', name))
-  const beside = [join(root, 'packages/api-purchase'), join(root, 'docs/examples/tally')].join(',')
-  const { stdout, exitCode } = await runApp(
-    'module-check',
-    '--json',
-    ...modules,
-    ...examples,
-    '--with',
-    beside,
-  )
-  t.equal(exitCode, 0, stdout)
 })
 
 t.test('a path without a package is not found, and the message names it', async (t) => {
