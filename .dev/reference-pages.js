@@ -1,33 +1,26 @@
-// Writes the reference of the site from the code: docs/reference, and the settings of docs/configuration.md, where the
-// type and the meaning are the page's own. `--check` writes nothing, and fails where a page differs.
-import { readFile, writeFile } from 'node:fs/promises'
+// Writes the reference of the site from the code: docs/reference, which is not in the repository. Fails where a source
+// lacks what a page needs.
+import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Manifest } from '@mortise/module-sdk/host'
 import ts from 'typescript'
 import { commands } from '../cli/src/commands/index.ts'
-import { configSchema } from '../host/src/config/config-schema.ts'
 import { describeSchema } from '../host/src/config/describe-schema.ts'
-import { variableOf } from '../host/src/config/settings.ts'
 import { escaped, table } from './markdown.js'
 
-const docs = new URL('../docs/', import.meta.url)
-const note = '<!-- made by npm run reference-pages -->'
-const pages = {
-  'reference/commands.md': commandsPage,
-  'reference/manifest.md': manifestPage,
-  'reference/sdk.md': sdkPage,
-  'configuration.md': settingsTable,
+const folder = new URL('../docs/reference/', import.meta.url)
+const head = '---\neditLink: false\n---'
+const writers = { 'commands.md': commandsPage, 'manifest.md': manifestPage, 'sdk.md': sdkPage }
+
+if (import.meta.main) {
+  await mkdir(folder, { recursive: true })
+  for (const [name, page] of await referencePages()) await writeFile(new URL(name, folder), page)
 }
 
-for (const [name, write] of Object.entries(pages)) {
-  const file = new URL(name, docs)
-  const before = await readFile(file, 'utf8').catch(() => '')
-  const page = await write(before)
-  if (page === before) continue
-  if (process.argv.includes('--check')) {
-    console.error(`docs/${name} is not what the code says: npm run reference-pages`)
-    process.exitCode = 1
-  } else await writeFile(file, page)
+/** @returns {Promise<Map<string, string>>} the pages by the names of their files */
+export async function referencePages() {
+  const pages = Object.entries(writers).map(async ([name, write]) => [name, await write()])
+  return new Map(await Promise.all(pages))
 }
 
 async function commandsPage() {
@@ -48,19 +41,19 @@ async function commandsPage() {
       const heading = [
         `## app ${name}`,
         words && `\`app ${name} ${words}\``,
-        wrapped(`${sentence(summary)}${alias ? ` Short: \`app ${alias}\`.` : ''}`),
+        wrapped(`${sentence(needed(summary, `app ${name}`))}${alias ? ` Short: \`app ${alias}\`.` : ''}`),
       ]
       return [...heading, own.length > 0 && optionTable(own), fenced('sh', examples.join('\n'))]
     }),
   )
   const intro = 'Each command has these options. [Errors](../errors.md) lists the exit codes.'
-  return joined(['# Commands', note, intro, optionTable(common), ...sections.flat()])
+  return joined([head, '# Commands', intro, optionTable(common), ...sections.flat()])
 }
 
 function optionTable(options) {
   return table(
     ['Option', 'Meaning'],
-    options.map(([flags, text]) => [`\`${flags}\``, escaped(text)]),
+    options.map(([flags, text]) => [`\`${flags}\``, escaped(needed(text, `option ${flags}`))]),
   ).trimEnd()
 }
 
@@ -69,7 +62,7 @@ function manifestPage() {
     `\`${key}\``,
     Manifest.required.includes(key) ? 'yes' : '',
     describeSchema(schema).replace('as in the documentation', 'any value'),
-    escaped(schema.description),
+    escaped(needed(schema.description, `the key ${key} of the manifest`)),
   ])
   const intro = wrapped(
     'The manifest is the key `mortise` in the `package.json` of a module. `app module-manifest` writes it from the code. A key that is not in this table is refused.',
@@ -78,44 +71,12 @@ function manifestPage() {
     '`@mortise/module-sdk/manifest.schema.json` is the JSON Schema for editors and other tools.',
   )
   return joined([
+    head,
     '# The manifest',
-    note,
     intro,
     table(['Key', 'Required', 'Type', 'Meaning'], rows).trimEnd(),
     schema,
   ])
-}
-
-/** The settings are one table, whose first column begins with `$schema`. */
-function settingsTable(page) {
-  const [rows] = /^\| `\$schema` \|(?:.*\n)+?(?=\n)/m.exec(page) ?? []
-  const own = new Map(
-    Array.from(rows.matchAll(/^\| `(.+?)` \| (.*?) \| .*?\| .*?\| (.+) \|$/gm), ([, key, type, meaning]) => [
-      key,
-      { type, meaning },
-    ]),
-  )
-  const lines = settingsOf(configSchema).map(([path, { default: value }]) => {
-    const key = path.join('.')
-    const { type, meaning } = own.get(key) ?? {}
-    if (!meaning) throw new Error(`docs/configuration.md does not say what ${key} means`)
-    const variable = key === '$schema' ? '' : `\`${variableOf(path)}\``
-    const cells = [
-      `\`${key}\``,
-      type,
-      value === undefined ? '' : `\`${JSON.stringify(value)}\``,
-      variable,
-      meaning,
-    ]
-    return `|${cells.map((cell) => (cell === '' ? ' |' : ` ${cell} |`)).join('')}\n`
-  })
-  return page.replace(rows, () => lines.join(''))
-}
-
-function settingsOf(schema, path = []) {
-  return Object.entries(schema.properties).flatMap(([key, property]) =>
-    property.properties ? settingsOf(property, [...path, key]) : [[[...path, key], property]],
-  )
 }
 
 function sdkPage() {
@@ -130,8 +91,8 @@ function sdkPage() {
   const sections = (symbols) =>
     symbols.flatMap((symbol) => [`### \`${symbol.name}\``, ...declared(symbol, checker)])
   return joined([
+    head,
     '# The SDK',
-    note,
     wrapped(
       '`@mortise/module-sdk` is what a module imports. [Writing a module](../writing-a-module.md) explains the parts in order.',
     ),
@@ -158,7 +119,14 @@ function declared(symbol, checker) {
       .replace(/^ +#private;\n/m, '')
   })
   const prose = [text, ...throws].map((part) => part.split(/\n\n+/).map(wrapped).join('\n\n'))
+  needed(text, `the export ${symbol.name} of the SDK`)
   return [...prose.filter(Boolean), fenced('ts', code.join('\n'))]
+}
+
+/** What a page cannot do without. */
+function needed(text, of) {
+  if (!text) throw new Error(`${of} has no description, which docs/reference needs`)
+  return text
 }
 
 function sentence(text) {

@@ -1,5 +1,6 @@
-// Makes a checkout ready: installs and builds what is missing. Runs on any Node, before anything is
-// installed; what it installs brings the Node that everything else runs on. `--tests`: the test runner too.
+// Makes a checkout ready: installs and builds what is missing. Runs on any Node, before anything is installed; what it
+// installs brings the Node that everything else runs on. Installs the `dependencies` of all packages, which are what
+// `npm start` needs; `--all`: the `devDependencies` as well, and prepares the test runner.
 // What is fresh is not built again: the compiler takes seconds to find that out.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -10,17 +11,30 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const timeOf = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0)
 
-if (timeOf(join(modules, '.package-lock.json')) < timeOf(join(root, 'package-lock.json'))) {
-  console.error('Installing what package-lock.json names, and building (half a minute, once) …')
-  run('npm', 'ci', '--ignore-scripts=false', '--loglevel=error')
+// npm writes it when all is there.
+const record = join(modules, '.package-lock.json')
+const hasAll = existsSync(record) && readFileSync(record, 'utf8').includes('"node_modules/tap": {')
+const wantsAll = hasAll || process.argv.includes('--all')
+const which = (choice) => [`--${choice}=dev`, `--${choice}=optional`]
+
+if (timeOf(record) < timeOf(join(root, 'package-lock.json'))) {
+  const [what, omitted] = wantsAll
+    ? ['all that package-lock.json names (two minutes, once)', which('include')]
+    : ['what the demo application needs (half a minute, once)', which('omit')]
+  console.log(`Installing ${what} …`)
+  run('npm', 'ci', '--ignore-scripts=false', '--loglevel=error', ...omitted)
+} else if (wantsAll && !hasAll) {
+  // Leaves what is there, which a demo application may be running.
+  console.log('Installing what tests need (two minutes, once) …')
+  run('npm', 'install', '--no-save', '--ignore-scripts=false', '--loglevel=error', ...which('include'))
 } else if (packages().some(isStale)) {
   run('npm', 'run', '--silent', 'build')
 }
 
 // tap compiles its plugins into its own folder, and takes up a change of .taprc at its next start only.
 const tap = join(modules, '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js')
-if (process.argv.includes('--tests') && readFileSync(tap, 'utf8').includes('@tapjs/typescript')) {
-  console.error('Preparing the test runner (a few seconds, once) …')
+if (process.argv.includes('--all') && readFileSync(tap, 'utf8').includes('@tapjs/typescript')) {
+  console.log('Preparing the test runner (a few seconds, once) …')
   run('npm', 'exec', '--', 'tap', 'build')
 }
 
@@ -29,9 +43,9 @@ function packages() {
   return references.map(({ path }) => join(root, path))
 }
 
-/** Whether a source, or a folder of sources, has changed since the package was compiled. */
+/** Whether a source, or a folder of sources, has changed since the package was built. */
 function isStale(folder) {
-  const built = timeOf(join(folder, 'dist', '.tsbuildinfo'))
+  const built = timeOf(join(folder, 'dist', hasAll ? '.tsbuildinfo' : 'index.js'))
   const sources = join(folder, 'src')
   const names = ['.', ...readdirSync(sources, { recursive: true })]
   const inputs = [join(root, 'tsconfig.json'), join(folder, 'tsconfig.json'), join(folder, 'package.json')]

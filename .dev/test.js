@@ -4,27 +4,15 @@
 // test has a schema of its own there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chooseTests, groupTests, needPackages, needPostgres } from './choose-tests.js'
+import { folderInMemory } from './folder-in-memory.js'
 import { packAll } from './pack.js'
 
 const SECONDS_PER_FILE = 300
-const MEMORY = '/dev/shm'
-const ENOUGH_MEMORY = 4 * 2 ** 30
 // For two cores: the longest files, which begin first, mostly wait for a child or a timer.
 const PROCESSES = 6
 
@@ -36,33 +24,63 @@ if (files.length === 0) {
   process.exit(1)
 }
 const begun = Date.now()
-// Tests make and remove many thousands of files, PostgreSQL most of them.
-const folder = folderInMemory()
-if (folder !== undefined) process.env.TMPDIR = folder
-const { APP_TEST_DATABASE_URL: given } = process.env
-const postgres = given || !needPostgres(root, files) ? undefined : await startPostgres()
-const packages = needPackages(root, files) ? packedOnce() : undefined
 const running = new Set()
+const failures = []
 let stopped = false
 // Ctrl+C reaches the tests as well: their end is waited for.
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(signal))
-const failures = []
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
+// What reads this has ended, as `head` does.
+process.stdout.on('error', () => stop('SIGTERM'))
 const record = join(root, 'node_modules', '.cache', 'test-seconds.json')
 const seconds = secondsBefore()
+// Tests make and remove many thousands of files, PostgreSQL most of them.
+const folder = folderInMemory(root)
+if (folder !== undefined) process.env.TMPDIR = folder
+const { APP_TEST_DATABASE_URL: given } = process.env
+let postgres
+let packages
+let broken
 try {
+  if (!given && needPostgres(root, files)) postgres = await startPostgres()
+  if (needPackages(root, files)) packages = packedOnce()
   const waiting = longestFirst()
   await Promise.all(Array.from({ length: PROCESSES }, () => runAll(waiting)))
+  mkdirSync(dirname(record), { recursive: true })
+  writeFileSync(record, JSON.stringify(seconds))
+} catch (error) {
+  broken = error
 } finally {
-  await postgres?.stop()
-  if (packages !== undefined) rmSync(packages, { recursive: true, force: true })
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  await postgres?.stop().catch((error) => {
+    broken ??= error
+  })
+  for (const made of [packages, folder]) {
+    if (made !== undefined) rmSync(made, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
-mkdirSync(dirname(record), { recursive: true })
-writeFileSync(record, JSON.stringify(seconds))
 for (const { file, text } of failures) console.log(`\n# Failed: ${file}\n${text}`)
-const all = Math.round((Date.now() - begun) / 1000)
-console.log(`\n${files.length} files, ${failures.length} failed, ${all} s${stopped ? ', stopped' : ''}`)
-process.exitCode = failures.length > 0 || stopped ? 1 : 0
+console.log(conclusion())
+process.exitCode = failures.length > 0 || stopped || broken !== undefined ? 1 : 0
+
+/** The last lines: what failed, and what runs it again. */
+function conclusion() {
+  const all = Math.round((Date.now() - begun) / 1000)
+  const counts = `\n${files.length} files, ${failures.length} failed, ${all} s${stopped ? ', stopped' : ''}`
+  if (broken !== undefined && !stopped) {
+    const reason = broken.message.split('\n', 2).join(' ')
+    return `\n${broken.stack}\n\nThe tests could not be run: ${reason}\nAgain: npm test${words()}`
+  }
+  if (failures.length === 0) return counts
+  const tests = failures.map(({ file, text }) => {
+    const names = Array.from(text.matchAll(/^not ok \d+ - (.*?)(?: # time=.*)?$/gm), ([, name]) => name)
+    return `  ${file}: ${names.join('; ') || 'it did not come to its end'}`
+  })
+  return [counts, ...tests, `Again: npm test -- ${failures.map(({ file }) => file).join(' ')}`].join('\n')
+}
+
+function words() {
+  const given = process.argv.slice(2)
+  return given.length > 0 ? ` -- ${given.join(' ')}` : ''
+}
 
 async function startPostgres() {
   const server = await import('../packages/storage/test/postgres/start-postgres.ts')
@@ -74,22 +92,6 @@ function packedOnce() {
   const folder = mkdtempSync(join(tmpdir(), 'mortise-packages-'))
   packAll(folder)
   return folder
-}
-
-/** For the temporary files of a run and tap's fixtures, where a disk in memory is large enough; gone after it. */
-function folderInMemory() {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY)
-    if (bavail * bsize < ENOUGH_MEMORY) return undefined
-    const folder = mkdtempSync(join(MEMORY, 'mortise-test-'))
-    // PostgreSQL may run as another user.
-    chmodSync(folder, 0o711)
-    // A packed host finds its dependencies as if it were below the checkout.
-    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    return folder
-  } catch {
-    return undefined
-  }
 }
 
 /** How long each file took when it last ran. */

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ProblemDetails } from '@mortise/module-sdk/host'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import ts from 'typescript'
+import { docPages } from './doc-pages.ts'
 import { testApplication } from './run-app.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -21,9 +22,7 @@ interface Block {
 
 /** All blocks of code of the pages. */
 async function allBlocks(): Promise<Block[]> {
-  const names = (await readdir(docs, { recursive: true })).filter((name) => name.endsWith('.md'))
-  const ofPage = async (page: string) => {
-    const markdown = await readFile(join(docs, page), 'utf8')
+  const ofPage = ([page, markdown]: [string, string]) => {
     const found = markdown.matchAll(/^```(\w*) ?(\S*)\n([\s\S]*?)^```$/gm)
     const blocks = Array.from(found, ([, language = '', file, text = '']) => ({
       page,
@@ -35,7 +34,7 @@ async function allBlocks(): Promise<Block[]> {
       throw new Error(`an open block in ${page}`)
     return blocks
   }
-  return (await Promise.all(names.map(ofPage))).flat()
+  return Array.from(await docPages(), ofPage).flat()
 }
 
 type Entry = readonly [page: string, what: string, by: string]
@@ -51,7 +50,7 @@ const held: readonly Entry[] = [
   ['configuration.md', 'json', 'host/test/documentation.test.ts'],
   ['configuration.md', 'sh', 'cli/test/blocks.test.ts'],
   ['errors.md', 'json', 'cli/test/blocks.test.ts'],
-  // Written from the code: documentation.test.ts compares them.
+  // Written from the code.
   ['reference/commands.md', 'sh', '.dev/reference-pages.js'],
   ['reference/sdk.md', 'ts sql', '.dev/reference-pages.js'],
 ]
@@ -104,7 +103,7 @@ t.test('every block of the pages is run, compiled, compared or has a reason', as
   )
   for (const [page, , test] of held) {
     const source = await readFile(join(root, test), 'utf8')
-    t.ok(source.includes(page), `${test} reads ${page}`)
+    t.ok(source.includes(basename(page)), `${test} has to do with ${page}`)
   }
 })
 

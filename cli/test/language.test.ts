@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
 import * as failures from '../src/failures/index.ts'
+import { docPages } from './doc-pages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -30,11 +31,12 @@ async function namesBelow(folder: string): Promise<string[]> {
 async function pages(): Promise<[path: string, text: string][]> {
   const packages = await readdir(join(root, 'packages'))
   const readmes = packages.map((name) => `packages/${name}/README.md`)
-  const names = ['README.md', 'SECURITY.md', 'cli/README.md', ...(await namesBelow('docs')), ...readmes]
-  const texts = names
-    .filter((name) => name.endsWith('.md'))
-    .map(async (name) => [name, await readFile(join(root, name), 'utf8').catch(() => '')] as [string, string])
-  return (await Promise.all(texts)).filter(([, text]) => text !== '')
+  const names = ['README.md', 'SECURITY.md', 'cli/README.md', ...readmes]
+  const texts = names.map(
+    async (name) => [name, await readFile(join(root, name), 'utf8').catch(() => '')] as [string, string],
+  )
+  const docs = Array.from(await docPages(), ([name, text]): [string, string] => [`docs/${name}`, text])
+  return [...(await Promise.all(texts)), ...docs].filter(([, text]) => text !== '')
 }
 
 const withoutBlocks = (text: string) => text.replace(/^ *```[\s\S]*?^ *```$/gm, '')

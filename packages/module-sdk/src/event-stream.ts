@@ -41,6 +41,7 @@ export const streamProblems = {
   'guest-streams-exhausted': { status: 503, title: 'Too many open streams of guests' },
 } as const
 
+/** The codes of the problems that a request for a stream gets. */
 export type StreamProblem = keyof typeof streamProblems
 
 /** The content of a stream. A type of its own, so that generated clients do not confuse it with JSON. */

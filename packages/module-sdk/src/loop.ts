@@ -8,6 +8,7 @@ export interface Rest {
   readonly deaf?: boolean
 }
 
+/** What a loop does, and what it does after a failure. */
 export interface LoopOptions {
   /** Resolves to when the next step is due. If it rejects, the loop tries again. */
   readonly step: () => Promise<Rest>

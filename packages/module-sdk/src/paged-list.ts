@@ -7,6 +7,7 @@ import { many, maybeOne, one, type Transaction } from './transaction.ts'
 /** Pages end here, and a total is exact up to here: further rows are read with `after`. */
 export const MOST_PAGED = 10_000
 
+/** What a list shows, and in which order. */
 export interface PagedListOptions {
   /** The columns to select. A list that accepts `after` needs `id` among them. */
   readonly columns: Sql

@@ -81,6 +81,7 @@ export interface RankedQuery {
   readonly columns: Sql
 }
 
+/** One page of a list, with the number of all rows. */
 export interface RankedPage<Row> {
   readonly rows: Row[]
   /** The number of rows on all pages together. */
@@ -109,6 +110,7 @@ const TOP = LEVELS.length
 const span = (level: number) => WIDTH ** level
 const blockOf = (position: number, level: number) => Math.floor(position / span(level))
 
+/** A list that counts its rows on each write. */
 export class RankedList {
   readonly #table: string
   readonly #counts: Sql

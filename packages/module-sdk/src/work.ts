@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Transaction } from './transaction.ts'
 
+/** When the jobs of a kind are due, and how they run. */
 export interface WorkOptions {
   /**
    * A cron expression in UTC (`0 3 * * *`): a job is due at each of these times, with an id of its

@@ -47,12 +47,17 @@ export interface TestStandby extends TestPostgres {
   promote(): Promise<void>
 }
 
-/** Starts a server with an empty database. */
-export async function startPostgres({
-  durable,
-  maxConnections = 200,
-  tls,
-}: PostgresOptions): Promise<TestPostgres> {
+/** Starts a server with an empty database. Tries twice: a machine under load may be late, or another one take its port. */
+export async function startPostgres(options: PostgresOptions): Promise<TestPostgres> {
+  try {
+    return await startOnce(options)
+  } catch (error) {
+    console.error(`${(error as Error).message}\nPostgreSQL is started once more.`)
+    return await startOnce(options)
+  }
+}
+
+async function startOnce({ durable, maxConnections = 200, tls }: PostgresOptions): Promise<TestPostgres> {
   const flags = [
     ...[
       '-c',
@@ -62,6 +67,8 @@ export async function startPostgres({
       '-c',
       `max_connections=${maxConnections}`,
     ],
+    // In its folder: a server that is killed would leave some in /dev/shm.
+    ...['-c', 'dynamic_shared_memory_type=mmap'],
     // So that a standby gets what was written since its copy was begun.
     ...['-c', 'wal_keep_size=1GB', '-c', 'wal_retrieve_retry_interval=100ms'],
     ...(durable ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off']),
@@ -144,8 +151,12 @@ class Server implements TestStandby {
     return running.pid
   }
 
-  initialise(): Promise<void> {
-    return this.#server.initialise()
+  async initialise(): Promise<void> {
+    try {
+      await this.#server.initialise()
+    } catch (error) {
+      throw new Error(`PostgreSQL cannot make its folder: ${String(error)}\n${this.#log}`)
+    }
   }
 
   createDatabase(): Promise<void> {
@@ -255,6 +266,10 @@ class Server implements TestStandby {
 
   async stop(): Promise<void> {
     this.thaw()
+    const holder = this.#server as unknown as { process: ChildProcess | undefined }
+    // It would wait forever for the end of one that has ended.
+    const { exitCode, signalCode } = holder.process ?? {}
+    if (exitCode !== null || signalCode !== null) holder.process = undefined
     await this.#server.stop()
     await rm(this.#folder, { recursive: true, force: true })
   }
