@@ -9,7 +9,7 @@ import { type LockedModule, type LockFile, storedModule } from '../modules/lock-
 import { migrateStored } from '../modules/migrate-stored.ts'
 import { isLoaded } from '../modules/module-state.ts'
 import { createHost, type HostOptions } from './create-host.ts'
-import { ResponseCounts } from './generation-switch.ts'
+import { ResponseCounts } from './response-counts.ts'
 import type { LiveChange } from './settling.ts'
 
 export type Parts = Omit<HostOptions, 'modules' | 'counting'> & {

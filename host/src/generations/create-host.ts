@@ -44,7 +44,7 @@ import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
 import { RequestDurations, requestLog, tracing } from '../telemetry/observe-requests.ts'
 import type { Tracing } from '../telemetry/open-tracing.ts'
-import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './generation-switch.ts'
+import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './response-counting.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
