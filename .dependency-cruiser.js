@@ -59,7 +59,7 @@ export default {
       'sdk-for-the-host',
       'A module imports what the SDK has for modules.',
       { path: '^packages/api-[^/]+/src/' },
-      { path: '^packages/module-sdk/dist/host\\.' },
+      { path: '^packages/module-sdk/dist/(host|unrun-steps)\\.' },
     ),
     rule(
       'contracts-are-types',
@@ -79,7 +79,7 @@ export default {
       { path: '^(cli|host|packages/[^/]+)/' },
       {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract|check/index)\\.)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|sql|transaction)\\.'],
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|sql|transaction|unrun-steps)\\.'],
       },
     ),
     ...inOrder('cli/src', [

@@ -274,6 +274,9 @@ export class Application {
         // An author's module was not probed.
         lazy: development === undefined,
         onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
+        onPauseEnd: async () => {
+          if (application !== undefined) await application.#heartbeats?.beat()
+        },
         onFailure: (module: string) => watch.failed(module),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
@@ -331,9 +334,11 @@ export class Application {
       generation,
       switches,
       loadedPackages: loadedPackages(storeDirectory(this.#parts.config.directory)),
-      modules: modules.map(({ id, version, state, ...rest }) =>
-        'reason' in rest ? { id, version, state, reason: rest.reason } : { id, version, state },
-      ),
+      modules: modules.map(({ id, version, state, ...rest }) => ({
+        ...{ id, version, state },
+        ...('reason' in rest && { reason: rest.reason }),
+        ...('until' in rest && { until: rest.until }),
+      })),
     }
   }
 

@@ -4,6 +4,7 @@ import {
   differences,
   HostRefusedError,
   hostLabel,
+  isLoaded,
   type ServingHost,
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
@@ -36,7 +37,10 @@ function unknownHosts(error: unknown): undefined {
  */
 export async function assertServedNowhereElse(directory: string, modules: readonly string[]): Promise<void> {
   for (const host of await hostsElsewhere(directory)) {
-    const id = modules.find((id) => host.modules[id]?.state === 'active')
+    const id = modules.find((id) => {
+      const served = host.modules[id]
+      return served !== undefined && isLoaded(served)
+    })
     if (id === undefined) continue
     throw stillServed({ id, host: hostLabel(host) })
   }

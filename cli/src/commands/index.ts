@@ -29,6 +29,7 @@ export const commands: readonly ListedCommand[] = [
   ),
   listed('module-enable <name...>', 'enable disabled modules'),
   listed('module-disable <name...>', 'disable modules; their code and data stay'),
+  listed('module-pause <name>', 'pause a module for a time: its routes return 503, its work waits'),
   listed('module-rollback [generation]', 'go back to the previous generation, or to a named one'),
   listed('module-history', 'list all generations with their time, command and changes'),
   listed(

@@ -1,6 +1,7 @@
 import { Failure } from '../failures/index.ts'
 import { describeElsewhere, describeModule } from '../install/describe-module.ts'
 import { planText } from '../install/plan/print-plan.ts'
+import { stateText } from '../store/installed-state.ts'
 import type { Call, Command } from '../terminal/command.ts'
 
 export const command: Command = {
@@ -14,8 +15,9 @@ export const command: Command = {
   async run(call) {
     const { terminal } = call
     const description = await describe(call)
-    const state = description.installed ? 'Installed.' : 'Not installed.'
-    terminal.result(description, `${planText(description)}\n${state}`)
+    const { state, reason, until } = description
+    const installed = state === null ? 'Not installed.' : `Installed, ${stateText({ state, reason, until })}.`
+    terminal.result(description, `${planText(description)}\n${installed}`)
   },
 }
 

@@ -30,9 +30,9 @@ export const command: Command = {
       if (found.length > 0 && found.every(({ unreachable }) => unreachable !== null)) throw nothingChecked()
       return
     }
-    const rows = states.modules.map(({ id, version, state, reason, routes }) => [
+    const rows = states.modules.map(({ id, version, state, reason, until, routes }) => [
       ...[id, version, state, routesText(routes, terminal.verbose)],
-      reason?.replace(/\s+/g, ' ') ?? '',
+      reason?.replace(/\s+/g, ' ') ?? (until === null ? '' : `until ${until}`),
     ])
     const where = states.url === null ? 'not running' : `served at ${states.url}`
     const elsewhere = states.differingHosts.map((host) => `Differs: ${describeHost(host)}`)

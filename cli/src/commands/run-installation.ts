@@ -1,3 +1,4 @@
+import { type Decision, decisionOf } from '@mortise/host'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import type { Applied } from '../install/apply/apply.ts'
 import type { Asked } from '../install/input.ts'
@@ -44,7 +45,7 @@ function installedBy(applied: Applied) {
   return {
     switched,
     generation,
-    disabled: arriving.flatMap(({ id, locked }) => (locked.enabled || input.dryRun ? [] : [id])),
+    ...idle(input.dryRun ? [] : arriving),
     unchanged: [...new Set([...sound, ...applied.unchanged])],
     /** The packages that were missing or damaged in the store; on a dry run, those to restore. */
     restored: missing,
@@ -55,8 +56,15 @@ function installedBy(applied: Applied) {
   }
 }
 
+/** The arriving modules that do not serve, by the operator's decision. */
+function idle(arriving: Applied['arriving']) {
+  const decided = (state: Decision['state']) =>
+    arriving.flatMap(({ id, locked }) => (decisionOf(locked).state === state ? [id] : []))
+  return { disabled: decided('disabled'), paused: decided('paused') }
+}
+
 function describe(
-  { switched, installed, disabled, host, unchanged, restored }: ReturnType<typeof installedBy>,
+  { switched, installed, disabled, paused, host, unchanged, restored }: ReturnType<typeof installedBy>,
   dryRun: boolean,
 ): string {
   const done = dryRun ? 'Would install' : 'Installed'
@@ -73,6 +81,7 @@ function describe(
     }),
   ]
   if (disabled.length > 0) lines.push(`Still disabled. Next: app module-enable ${disabled.join(' ')}`)
+  else if (paused.length > 0) lines.push(`Still paused. Next: app module-enable ${paused.join(' ')}`)
   else if (switched?.live && host && installed.length === 0)
     lines.push(
       'The running host still has the previous version: restart it (systemctl restart …, or stop it and "app start").',

@@ -99,8 +99,8 @@ export const command: Command = {
     if (state === undefined) return await stopped
     const { pid, host: version, url, generation, modules, workers: processes = [] } = state
     const lines = modules.map(
-      ({ id, version, state, reason }) =>
-        `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
+      ({ id, version, state, reason, until }) =>
+        `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : until ? ` until ${until}` : ''})`}`,
     )
     terminal.result(
       { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },

@@ -1,6 +1,8 @@
 import {
   type Config,
   ConfigError,
+  decisionOf,
+  isLoaded,
   moduleSettings,
   readConfig,
   readLockFile,
@@ -58,7 +60,7 @@ async function* settingsTrouble(directory: string, config: Config): AsyncFinding
       if (!(error instanceof ConfigError)) throw error
       yield {
         id: 'settings-invalid',
-        severity: locked.enabled ? 'error' : 'warning',
+        severity: isLoaded(decisionOf(locked)) ? 'error' : 'warning',
         message: `The settings of ${id} are invalid: ${error.message}. The module cannot start with them.`,
         hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
       }

@@ -11,6 +11,7 @@ import {
   inspectDatabase,
   type LockFile,
   moduleMigrations,
+  modulesToLoad,
   readConfig,
   readIdentity,
   readLockFile,
@@ -79,8 +80,7 @@ export async function identityFinding(
 }
 
 async function activeModules(directory: string): Promise<LockFile['modules']> {
-  const { modules } = await readLockFile(directory)
-  return Object.fromEntries(Object.entries(modules).filter(([, locked]) => locked.enabled))
+  return Object.fromEntries(modulesToLoad(await readLockFile(directory)))
 }
 
 const namesOf = (migrations: readonly AppliedMigration[]) =>

@@ -2,8 +2,8 @@ import {
   type ApplicationState,
   callRunningHost,
   databaseAddress,
-  enabledModules,
   engineOf,
+  foldersToLoad,
   probe,
   readConfig,
   readLockFile,
@@ -33,7 +33,6 @@ export async function* checkRunningHost(directory: string): AsyncFindings {
   yield* settingsTrouble(directory, state, database !== undefined)
   if (state.generation !== generation && (await isCurrent(directory)))
     yield behindTrouble(directory, state.generation, generation)
-  yield* failedTrouble(state)
   yield* silentTrouble(state)
   yield* retainedCode(state)
 }
@@ -98,23 +97,13 @@ function behindTrouble(directory: string, served: number, locked: number): Fixab
     message: `The running host serves generation ${served}, and modules.lock.json has ${locked}. After a restart it would serve other modules.`,
     hint: 'Look in its log for the reason, correct it, then run "app doctor --fix".',
     async fix() {
-      await probe(await readConfig(directory), enabledModules(directory, await readLockFile(directory)))
+      await probe(await readConfig(directory), foldersToLoad(directory, await readLockFile(directory)))
       const activated = await callRunningHost(directory, 'activate')
       if (activated === undefined) throw new Error('the host has stopped.')
       return `It serves generation ${activated.generation} now.`
     },
   }
 }
-
-const failedTrouble = ({ modules }: ApplicationState): FixableFinding[] =>
-  modules
-    .filter(({ state }) => state === 'failed')
-    .map(({ id, version, reason }) => ({
-      id: 'module-failed',
-      severity: 'error',
-      message: `${id} ${version} has failed: ${reason}. Its routes return 503.`,
-      hint: `Correct the cause and restart the host, go back ("app module-rollback"), or disable the module ("app module-disable ${id}").`,
-    }))
 
 export function retainedCode(state: ApplicationState): FixableFinding[] {
   const packages = retainedPackages(state)

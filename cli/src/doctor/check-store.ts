@@ -5,6 +5,7 @@ import {
   type LockedPackage,
   lockedPackages,
   type ModulePackage,
+  modulesToLoad,
   readLockFile,
   readPackage,
   storedModule,
@@ -23,11 +24,12 @@ import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 /** Whether the store has what the lock file names, and whether the packages fit together. */
 export async function* checkStore(directory: string): AsyncFindings {
   const lock = await readLockFile(directory)
+  const toLoad = new Set(modulesToLoad(lock).map(([id]) => id))
   const sound: ModulePackage[] = []
   for (const [name, locked] of lockedPackages(lock)) {
     const finding = await checkPackage(directory, name, locked)
     if (finding) yield finding
-    else if (locked.enabled) sound.push(await readPackage(storedModule(directory, locked)))
+    else if (toLoad.has(name)) sound.push(await readPackage(storedModule(directory, locked)))
   }
   for (const one of sound) yield* rangeFindings(one)
   yield* contractFindings(sound)

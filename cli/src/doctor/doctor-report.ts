@@ -8,6 +8,7 @@ import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
 import { checkDisk, checkFolders } from './check-folders.ts'
 import { checkInterrupted } from './check-interrupted.ts'
+import { checkModules } from './check-modules.ts'
 import { checkRecords } from './check-records.ts'
 import { checkOtherHosts, checkRunningHost } from './check-running-host.ts'
 import { checkLockFile, checkStore } from './check-store.ts'
@@ -24,6 +25,7 @@ const checks: readonly Check[] = [
   checkStore,
   checkDisk,
   checkDatabase,
+  checkModules,
   checkRunningHost,
   checkOtherHosts,
   checkBackups,

@@ -12,6 +12,12 @@ export const moduleFailed = define.refused(
   'Correct the cause, or remove the module ("app module-remove").',
 )
 
+export const pausedDisabled = define.refused(
+  'module-disabled',
+  '{id} is disabled, so it has no routes to pause.',
+  'Nothing was changed. To serve it: app module-enable {id}',
+)
+
 export const noEventHandler = define.notFound(
   'no-such-module',
   'No module "{name}" handles events, now or earlier.',

@@ -14,6 +14,12 @@ export const noNumber = define.usage(
   'Use an integer {range}.',
 )
 
+export const noPauseTime = define.usage(
+  'usage',
+  '"{text}" is not a time for --for.',
+  'Write a number and s, m, h, d or w, a year at most: --for 10m',
+)
+
 export const noSecondsToWait = define.usage(
   'usage',
   '"{text}" is not a number of seconds.',

@@ -1,4 +1,4 @@
-import { callRunningHost, lockedPackages, readLockFile } from '@mortise/host'
+import { callRunningHost, lockedPackages, modulesToLoad, readLockFile } from '@mortise/host'
 import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
 import { Failure } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -52,6 +52,6 @@ async function takeUp(directory: string, terminal: Terminal, { lock, present }: 
   }
   // Deploys only the modules whose packages are present. The others migrate when their packages
   // arrive.
-  const there = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !missing.includes(id))
+  const there = modulesToLoad(lock).filter(([id]) => !missing.includes(id))
   await takeSnapshot(directory, present.generation, Object.fromEntries(there))
 }

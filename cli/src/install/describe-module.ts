@@ -1,7 +1,7 @@
 import {
   ConfigError,
   emptyLockFile,
-  enabledModules,
+  foldersToLoad,
   inTemporaryFolder,
   type LockedModule,
   ModuleError,
@@ -10,6 +10,7 @@ import {
   readLockFile,
 } from '@mortise/host'
 import { installedId } from '../store/installed-packages.ts'
+import { type InstalledState, installedStates } from '../store/installed-state.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
@@ -58,7 +59,8 @@ async function describeSource(source: Source, directory: string, terminal: Termi
     stage(source, { directory, npm }),
   )
   const { manifest, version } = candidate.package
-  return { ...(await planOf(candidate)), installed: false, spec: source.record(version), manifest }
+  const absent = { installed: false, state: null, reason: null, until: null }
+  return { ...(await planOf(candidate)), ...absent, spec: source.record(version), manifest }
 }
 
 async function describeInstalled(directory: string, id: string, locked: LockedModule) {
@@ -67,7 +69,17 @@ async function describeInstalled(directory: string, id: string, locked: LockedMo
   const access = await installedAccess(directory, id)
   const dependencies = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
   const { manifest } = stored.package
-  return { ...plan, access, dependencies, installed: true, spec: locked.spec, manifest }
+  const { state, reason, until } = await stateOf(directory, id)
+  const inForce = { installed: true, state, reason, until }
+  return { ...plan, access, dependencies, ...inForce, spec: locked.spec, manifest }
+}
+
+async function stateOf(
+  directory: string,
+  id: string,
+): Promise<Pick<InstalledState, 'state' | 'reason' | 'until'>> {
+  const { modules } = await installedStates(directory)
+  return modules.find((module) => module.id === id) as InstalledState
 }
 
 /** The access to its routes; null if the module is disabled or cannot be loaded, or the configuration is wrong */
@@ -75,7 +87,7 @@ async function installedAccess(
   directory: string,
   id: string,
 ): Promise<Readonly<Record<string, string>> | null> {
-  let probed = enabledModules(directory, await readLockFile(directory))
+  let probed = foldersToLoad(directory, await readLockFile(directory))
   while (probed.some((one) => one.id === id)) {
     try {
       return (await probe(await readConfig(directory), probed)).access[id] ?? null

@@ -14,6 +14,12 @@ export type Asked =
     }
   | { readonly kind: 'upgrade' | 'enable' | 'disable'; readonly names: readonly string[] }
   | {
+      readonly kind: 'pause'
+      readonly name: string
+      /** Without it the pause lasts until the module is enabled. */
+      readonly seconds: number | undefined
+    }
+  | {
       readonly kind: 'remove'
       readonly names: readonly string[]
       readonly purge: boolean

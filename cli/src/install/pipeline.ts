@@ -32,6 +32,7 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   'host-upgrade': [],
   enable: ['fetch', 'consent'],
   disable: ['fetch', 'verify', 'consent', 'probe'],
+  pause: ['fetch', 'verify', 'consent', 'probe'],
   remove: ['fetch', 'verify', 'probe'],
   rollback: ['verify', 'probe'],
 }

@@ -6,6 +6,7 @@ import {
   configFile,
   type ModulePackage,
   moduleSettings,
+  modulesToLoad,
   overrideFromEnvironment,
   readConfig,
   readLockFile,
@@ -143,8 +144,8 @@ async function tryOut(directory: string, id: string, { json }: ConfigText): Prom
 }
 
 async function enabledPackages(directory: string): Promise<ModulePackage[]> {
-  const enabled = Object.entries((await readLockFile(directory)).modules).filter(([, { enabled }]) => enabled)
-  return await Promise.all(enabled.map(([id, locked]) => readInstalled(id, locked, directory)))
+  const toLoad = modulesToLoad(await readLockFile(directory))
+  return await Promise.all(toLoad.map(([id, locked]) => readInstalled(id, locked, directory)))
 }
 
 function wrongSetting(clauses: readonly string[], value: string | undefined): Failure {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
+  decisionAt,
+  isServing,
   type LockedModule,
   type LockedPackage,
   type LockFile,
@@ -73,9 +75,10 @@ export const absentPackages = (directory: string, lock: LockFile): string[] =>
     existsSync(storedModule(directory, locked)) ? [] : [name],
   )
 
-/** Undefined if the module is installed and enabled. */
+/** Undefined if the module is installed and is to serve. */
 export function whyIdle(lock: LockFile, module: string): string | undefined {
   const locked = lock.modules[module]
   if (locked === undefined) return 'not installed'
-  return locked.enabled ? undefined : 'disabled'
+  const decision = decisionAt(locked, Date.now())
+  return isServing(decision) ? undefined : decision.state
 }

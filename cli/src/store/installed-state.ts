@@ -1,6 +1,8 @@
 import {
   type ApplicationState,
   callRunningHost,
+  decisionAt,
+  isLoaded,
   type LockFile,
   readLockFile,
   readPackage,
@@ -11,23 +13,37 @@ import { currentGeneration, isExternalChange } from '../changes/current-generati
 /** The state in the running host, or the expected one at the next start. */
 export type InstalledState = Awaited<ReturnType<typeof installedStates>>['modules'][number]
 
+/** For people: `failed: its settings are invalid`. */
+export function stateText({
+  state,
+  reason,
+  until,
+}: Pick<InstalledState, 'state' | 'reason' | 'until'>): string {
+  if (reason !== null) return `${state}: ${reason}`
+  return until === null ? state : `${state} until ${until}`
+}
+
 /** `url` and `retainedPackages` are null if no host runs. */
 export async function installedStates(directory: string) {
   const lock = await readLockFile(directory)
   const running = await callRunningHost(directory, 'state')
   const modules = await Promise.all(
     Object.entries(lock.modules).map(async ([id, locked]) => {
-      const { package: name, version, enabled } = locked
+      const { package: name, version } = locked
+      const decision = decisionAt(locked, Date.now())
       const stored = await readPackage(storedModule(directory, locked)).catch((error: Error) => error)
       const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null
       const live = running?.modules.find((module) => module.id === id && module.version === version)
-      const state = live?.state ?? (!enabled ? 'disabled' : unreadable === null ? 'active' : 'failed')
+      const expected = isLoaded(decision) && unreadable !== null ? { state: 'failed' as const } : decision
+      const { state, until = null } = live ?? { until: undefined, ...expected }
       return {
         id,
         package: name,
         version,
         state,
         reason: state === 'failed' ? (live?.reason ?? unreadable) : null,
+        /** The end of a pause, if it has one. */
+        until,
         routes: stored instanceof Error ? [] : stored.manifest.routes,
       }
     }),
@@ -55,5 +71,5 @@ export async function isServed(directory: string): Promise<boolean> {
 
 /** The number of loaded packages that no module serves. Loaded code cannot be unloaded. */
 export function retainedPackages({ loadedPackages, modules }: ApplicationState): number {
-  return loadedPackages - modules.filter(({ state }) => state === 'active').length
+  return loadedPackages - modules.filter(isLoaded).length
 }

@@ -1,6 +1,7 @@
 import type { Storage } from '@mortise/storage'
 import { backgroundMetrics } from '../events/background-metrics.ts'
 import { backupTimes, noBackups } from '../events/backup-lease.ts'
+import { isLoaded, isServing } from '../modules/module-state.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
@@ -23,10 +24,11 @@ export interface MetricSources {
 export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]> {
   const { state, storage, inFlight, shed, refusedConnections, endedConnections, counters } = sources
   const { host, generation, switches, loadedPackages, modules } = state
-  const active = new Set(modules.filter((module) => module.state === 'active').map(({ id }) => id))
+  const serving = new Set(modules.filter(isServing).map(({ id }) => id))
+  const loaded = modules.filter(isLoaded).length
   const up = modules
-    .filter((module) => module.state !== 'disabled')
-    .map(({ id, version }) => ({ labels: { module: id, version }, value: active.has(id) ? 1 : 0 }))
+    .filter((module) => isServing(module) || module.state === 'failed')
+    .map(({ id, version }) => ({ labels: { module: id, version }, value: serving.has(id) ? 1 : 0 }))
   return [
     gauge('mortise_build_info', 'Host and Node versions', 'max', [
       { labels: { version: host, node: process.versions.node }, value: 1 },
@@ -40,11 +42,11 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
       'mortise_retained_packages',
       'Replaced packages whose code stays in memory until a restart',
       'max',
-      loadedPackages - active.size,
+      loadedPackages - loaded,
     ),
     ...storageMetrics(storage),
     ...connectionMetrics(refusedConnections, endedConnections),
-    ...(await backgroundMetrics(storage, active)),
+    ...(await backgroundMetrics(storage, serving)),
     ...(await backupMetrics(storage)),
     ...counters.flatMap((counter) => counter.families()),
   ]

@@ -1,5 +1,5 @@
 import type { Engine } from '@mortise/storage'
-import type { RegisteredModule } from '../modules/host-module.ts'
+import type { ModuleState } from '../modules/module-state.ts'
 
 /** The state of a running application, for the `app` command. */
 export interface ApplicationState {
@@ -16,8 +16,11 @@ export interface ApplicationState {
   readonly modules: readonly {
     readonly id: string
     readonly version: string
-    readonly state: RegisteredModule['state']
+    readonly state: ModuleState
+    /** Of a failed one. */
     readonly reason?: string
+    /** Of a paused one, if it has an end: RFC 3339, UTC. */
+    readonly until?: string
   }[]
   /** The processes that serve, if `pid` is their parent; absent for a single process. */
   readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]

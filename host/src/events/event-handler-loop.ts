@@ -111,10 +111,15 @@ export class EventHandlerLoop {
     await this.#storage.transaction(() => this.#subscription.release()).catch(() => {})
   }
 
-  async #begin(): Promise<void> {
+  /** Keeps the events from now on for a later `begin`. */
+  async subscribe(): Promise<void> {
     await this.#storage
       .transaction(() => this.#subscription.begin())
       .catch((error) => this.#loop.report(error))
+  }
+
+  async #begin(): Promise<void> {
+    await this.subscribe()
     if (this.#loop.isStopped) return
     this.#ignore = this.#events.onMore(() => this.#loop.wake())
     this.#loop.begin()

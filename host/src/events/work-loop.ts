@@ -103,6 +103,10 @@ export class WorkLoop {
     if (options.options.schedule !== undefined) nextTime(options.options.schedule, 0)
   }
 
+  get module(): string {
+    return this.#options.module
+  }
+
   /** What the module adds jobs with. */
   get handle(): Work<unknown> {
     const { name } = this.#options

@@ -7,13 +7,16 @@ import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import { failModule, loadModules } from '../modules/load-modules.ts'
 import { type LockedModule, type LockFile, storedModule } from '../modules/lock-file.ts'
 import { migrateStored } from '../modules/migrate-stored.ts'
+import { isLoaded } from '../modules/module-state.ts'
 import { createHost, type HostOptions } from './create-host.ts'
-import { ResponseCounts } from './generation-switch.ts'
+import { ResponseCounts } from './response-counts.ts'
 import type { LiveChange } from './settling.ts'
 
 export type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
   /** Called before the first request after a switch; undefined if nothing is to be watched. */
   readonly onSwitch?: (change: LiveChange | undefined) => void
+  /** Called when a module serves after its pause. */
+  readonly onPauseEnd?: () => Promise<void>
   /** Called with the module of each failed response. */
   readonly onFailure?: (module: string) => void
 }
@@ -28,14 +31,22 @@ export interface Built {
   readonly answers: ResponseCounts
 }
 
-/** Serves all modules of `lock` that can serve; the others are failed. */
-export async function build(given: Parts, lock: LockFile, troubles: OutsideFailures): Promise<Built> {
-  const answers = new ResponseCounts()
+/**
+ * Serves all modules of `lock` that can serve; the others are failed.
+ * @param answers the counts of another instance to go on with
+ */
+export async function build(
+  given: Parts,
+  lock: LockFile,
+  troubles: OutsideFailures,
+  answers = new ResponseCounts(),
+): Promise<Built> {
   const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
   let modules = await loadModules(parts.config, lock)
   const applied: AppliedMigration[] = []
-  for (const { id, state } of modules) {
-    if (state !== 'active') continue
+  for (const module of modules) {
+    if (!isLoaded(module)) continue
+    const { id } = module
     try {
       const locked = lock.modules[id] as LockedModule
       applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
@@ -55,16 +66,17 @@ export async function build(given: Parts, lock: LockFile, troubles: OutsideFailu
   }
 }
 
-/** The active modules with failures outside of requests. */
+/** The loaded modules with failures outside of requests. */
 export function inTrouble(
   { directory }: Config,
   lock: LockFile,
   modules: readonly RegisteredModule[],
   troubles: OutsideFailures,
 ): ModuleError[] {
-  return modules.flatMap(({ id, state }) => {
+  return modules.flatMap((module) => {
+    const { id } = module
     const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
-    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
+    return isLoaded(module) && reason !== undefined ? [new ModuleError(id, reason)] : []
   })
 }
 
@@ -98,8 +110,9 @@ async function blame(
   modules: readonly RegisteredModule[],
   error: Error,
 ): Promise<ModuleError> {
-  for (const [index, { id, state }] of modules.entries()) {
-    if (state !== 'active') continue
+  for (const [index, module] of modules.entries()) {
+    if (!isLoaded(module)) continue
+    const { id } = module
     try {
       const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
       await app.close()

@@ -24,9 +24,11 @@ import { Background } from '../modules/background.ts'
 import { ContractBoard } from '../modules/contract-registry.ts'
 import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
-import type { RegisteredModule } from '../modules/host-module.ts'
+import type { FailedModule, RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
+import { isLoaded, isServing, unknownState } from '../modules/module-state.ts'
 import { hostPaths } from '../modules/path-owners.ts'
+import { refusePaused } from '../modules/refuse-paused.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
 import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
@@ -42,7 +44,7 @@ import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
 import { RequestDurations, requestLog, tracing } from '../telemetry/observe-requests.ts'
 import type { Tracing } from '../telemetry/open-tracing.ts'
-import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './generation-switch.ts'
+import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './response-counting.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -110,9 +112,10 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
-  const background = new Background({ storage, events, log: logger })
+  const serving = new Set(modules.filter(isServing).map(({ id }) => id))
+  const background = new Background({ storage, events, log: logger, serving })
   const retirement = new AbortController()
-  const claims = new ClaimHandlers(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
+  const claims = new ClaimHandlers(modules.filter(isLoaded).map(({ id }) => id))
 
   const app = fastify({
     ...fastifyOptions({ logger, trustProxy: config.server.trustProxy, lazy: parts.lazy }),
@@ -128,6 +131,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     if (config.server.trustProxy.length > 0) await app.register(forwardedLimit, { shares: parts.shares })
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
     await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
+    await app.register(refusePaused, { modules })
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)
@@ -199,24 +203,37 @@ const tableOwners = (modules: readonly RegisteredModule[]) =>
 
 /** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>
-  modules.some(({ state, manifest }) => state === 'active' && manifest.listensTo?.includes('*'))
+  modules.some((module) => isLoaded(module) && module.manifest.listensTo?.includes('*'))
 
 /** The ids of modules with unknown routes. */
 export const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
   modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
 
-/** Active modules first: a failed one only responds on paths that no other module has taken. */
+/** Failed modules last: they only respond on paths that no other module has taken. */
 async function registerModules(
   api: FastifyInstance,
   { modules, onRegister, onRegistered }: HostOptions,
   environment: Omit<ModuleEnvironment, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
+  const failed: FailedModule[] = []
   for (const module of modules) {
-    if (module.state !== 'active') continue
-    onRegister?.(module.id)
-    const access = await registerModule(api, module, { ...environment, contracts })
-    onRegistered?.(module.id, access)
+    switch (module.state) {
+      case 'active':
+      case 'paused': {
+        onRegister?.(module.id)
+        const access = await registerModule(api, module, { ...environment, contracts })
+        onRegistered?.(module.id, access)
+        break
+      }
+      case 'failed':
+        failed.push(module)
+        break
+      case 'disabled':
+        break
+      default:
+        unknownState(module)
+    }
   }
-  for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)
+  for (const module of failed) registerFailedModule(api, module)
 }

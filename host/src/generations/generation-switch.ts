@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import fp from 'fastify-plugin'
-import { isStream, type RequestDurations } from '../telemetry/observe-requests.ts'
 
 /** One Fastify instance and its requests in progress. */
 class Generation {
@@ -162,79 +160,3 @@ export class Generations {
     }
   }
 }
-
-/** The number of responses of one module's routes, and of its failures among them. */
-export interface Answers {
-  readonly all: number
-  readonly failed: number
-}
-
-/** Fewer failed responses mean nothing. */
-const FEWEST = 5
-/** The tolerated share of failed responses. */
-const TOLERATED = 0.05
-
-const none: Answers = { all: 0, failed: 0 }
-
-/** The responses of one generation, by module. */
-export class ResponseCounts {
-  readonly #byModule = new Map<string, Answers>()
-
-  count(module: string, isFailed: boolean): void {
-    const { all, failed } = this.of(module)
-    this.#byModule.set(module, { all: all + 1, failed: failed + (isFailed ? 1 : 0) })
-  }
-
-  of(module: string): Answers {
-    return this.#byModule.get(module) ?? none
-  }
-}
-
-/**
- * Whether a response is a failure of its route's module. 503 is not: the host sends it for the
- * database, a full disk or its own stop, and a module sends it for its dependencies.
- * @param problem the code of the problem response
- */
-export const isModuleFailure = (status: number, problem: string | undefined): boolean =>
-  status >= 500 && status !== 503 && problem !== 'outcome-unknown'
-
-/**
- * Whether a module fails more than before: at least 5 responses, more than 5 % of all, and more
- * than twice the previous share.
- */
-export function failsMore(previous: Answers, present: Answers): boolean {
-  if (present.failed < FEWEST) return false
-  return shareOf(present) > Math.max(TOLERATED, 2 * shareOf(previous))
-}
-
-const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
-
-export interface ResponseCountingOptions {
-  readonly requests: RequestDurations
-  /** The watch of the modules. */
-  readonly watch?: ModuleWatch | undefined
-}
-
-export interface ModuleWatch {
-  readonly answers: ResponseCounts
-  /** Called with the module of each failed response. */
-  readonly onFailure: (module: string) => void
-}
-
-/** Counts every response by its route; for the watch of a module none with 503, no stream. */
-export const responseCounting = fp<ResponseCountingOptions>(
-  async (app, { requests, watch }) => {
-    app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {
-      if (isStream(reply)) return done()
-      const { statusCode, elapsedTime } = reply
-      requests.observe(config, method, statusCode, elapsedTime)
-      if (watch && config.module !== undefined && statusCode !== 503) {
-        const isFailed = isModuleFailure(statusCode, problem)
-        watch.answers.count(config.module, isFailed)
-        if (isFailed) watch.onFailure(config.module)
-      }
-      done()
-    })
-  },
-  { name: 'answer-counting', fastify: '5.x' },
-)

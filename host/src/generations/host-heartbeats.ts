@@ -4,6 +4,7 @@ import { type Database, Loop, now, type Rest, run, sql } from '@mortise/module-s
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { hasTable } from '../config/database-id.ts'
+import { isLoaded } from '../modules/module-state.ts'
 import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 
 /** Heartbeat interval in milliseconds. */
@@ -111,9 +112,10 @@ export async function assertUnusedByHosts(
 ): Promise<void> {
   const needing = async () => {
     for (const other of await others()) {
-      const id = modules.find(
-        (id) => other.modules[id]?.state === 'active' && other.modules[id].tree !== here[id]?.tree,
-      )
+      const id = modules.find((id) => {
+        const served = other.modules[id]
+        return served !== undefined && isLoaded(served) && served.tree !== here[id]?.tree
+      })
       if (id !== undefined) return `${hostLabel(other)} still serves ${id} ${other.modules[id]?.version}`
     }
     return undefined

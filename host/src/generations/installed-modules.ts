@@ -6,19 +6,22 @@ import { ConfigError } from '../config/settings.ts'
 import type { OutsideFailures } from '../modules/guard-process.ts'
 import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import {
-  enabledModules,
+  foldersToLoad,
   type LockedModule,
   type LockFile,
+  modulesToLoad,
   readLockFile,
   storedModule,
 } from '../modules/lock-file.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { migrateStored } from '../modules/migrate-stored.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
+import { isLoaded, isServing } from '../modules/module-state.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { type Built, build, inTrouble, type Parts } from './build-generation.ts'
 import { newestGeneration } from './generation-records.ts'
 import { Generations } from './generation-switch.ts'
+import { isOver, PauseEnd } from './pause-end.ts'
 import type { Change } from './revert-change.ts'
 import { probe } from './run-probe.ts'
 import { selfCheck } from './self-check.ts'
@@ -31,6 +34,7 @@ export class InstalledModules extends Generations {
   readonly #troubles: OutsideFailures
   /** Applied since the last switch. */
   readonly #applied: AppliedMigration[] = []
+  readonly #pauses: PauseEnd
   #serving: Built
   #switches = 0
 
@@ -39,6 +43,7 @@ export class InstalledModules extends Generations {
     this.#parts = parts
     this.#troubles = troubles
     this.#serving = first
+    this.#pauses = new PauseEnd(parts.logger, () => this.#endPauses())
   }
 
   /**
@@ -115,7 +120,7 @@ export class InstalledModules extends Generations {
       const parts = await withPresentSettings(this.#parts)
       if (!probed) {
         await this.#assertMigrated(lock)
-        await probe(parts.config, enabledModules(parts.config.directory, lock))
+        await probe(parts.config, foldersToLoad(parts.config.directory, lock))
       }
       const next = await build(parts, lock, this.#troubles)
       const isSame = ({ id }: RegisteredModule) =>
@@ -125,7 +130,7 @@ export class InstalledModules extends Generations {
           if (module.state === 'failed' && !hadFailed(module.id, previous, lock)) {
             throw new ModuleError(module.id, module.reason)
           }
-          if (module.state === 'active' && !isSame(module)) {
+          if (isServing(module) && !isSame(module)) {
             await selfCheck(next.app, parts.config.basePath, module)
           }
         }
@@ -160,8 +165,7 @@ export class InstalledModules extends Generations {
   /** @throws {ModuleError} if `lock` brings migrations, or packages that the store does not have */
   async #assertMigrated(lock: LockFile): Promise<void> {
     const { config, storage } = this.#parts
-    for (const [id, locked] of Object.entries(lock.modules)) {
-      if (!locked.enabled) continue
+    for (const [id, locked] of modulesToLoad(lock)) {
       const found = await readPackage(storedModule(config.directory, locked)).catch((error: Error) => {
         throw new ModuleError(
           id,
@@ -186,6 +190,32 @@ export class InstalledModules extends Generations {
       if (named.length === 0) return undefined
       return this.#serve(await build(await withPresentSettings(this.#parts), lock, this.#troubles))
     })
+  }
+
+  /** Serves the modules whose pause is over. If another module fails meanwhile, nothing changes. */
+  async #endPauses(): Promise<void> {
+    await this.replace(async () => {
+      const { lock, modules, answers } = this.#serving
+      if (!modules.some(isOver)) return undefined
+      const next = await build(await withPresentSettings(this.#parts), lock, this.#troubles, answers)
+      const failed = next.modules.find(
+        ({ id, state }) =>
+          state === 'failed' && modules.some((module) => module.id === id && isLoaded(module)),
+      )
+      if (failed?.state !== 'failed') return this.#serve(next)
+      await next.app.close()
+      throw new ModuleError(failed.id, `${failed.id}: ${failed.reason}`)
+    })
+    await this.#parts.onPauseEnd?.()
+  }
+
+  override async react(): Promise<void> {
+    this.#pauses.follow(this.modules)
+    await super.react()
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all([this.#pauses.stop(), super.close()])
   }
 
   #serve(next: Built): FastifyInstance {
@@ -216,14 +246,14 @@ function changeTo(
     return config !== undefined && !isDeepStrictEqual(settingsOf(before.get(module.id)), settingsOf(module))
   }
   const fresh = next.modules
-    .filter((module) => module.state === 'active' && isFresh(module))
+    .filter((module) => isServing(module) && isFresh(module))
     .map(({ id }) => [id, storedModule(directory, next.lock.modules[id] as LockedModule)] as const)
   const answers = { previous: previous.answers, next: next.answers }
   return { previous: previous.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
 }
 
 const settingsOf = (module: RegisteredModule | undefined) =>
-  module?.state === 'active' ? module.settings : undefined
+  module && isLoaded(module) ? module.settings : undefined
 
 /** Whether a lock results from a revert: its modules have served before. */
 async function takesBack({ directory }: Config, lock: LockFile): Promise<boolean> {

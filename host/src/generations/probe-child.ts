@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { inHand as stepsInHand } from '@mortise/module-sdk/transaction'
+import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
 import type { FastifyInstance } from 'fastify'
 import { mintToken } from '../callers/mint-token.ts'
 import { createTokenVerifier } from '../callers/token-verifier.ts'
@@ -81,7 +81,7 @@ async function tryOut(request: ProbeRequest): Promise<void> {
   const { config, modules, schema, ask, upgrades, scratch, confined, inspection } = request
   await watched
   watchdog.unref()
-  stepsInHand.places = new Map()
+  rememberPlaces()
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
     durable: false,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ModuleState } from '../modules/module-state.ts'
 
 /** A process that serves the application, and what it serves. */
 export interface ServingHost {
@@ -16,7 +17,7 @@ export interface ServingHost {
 interface ServedModule {
   readonly version: string
   readonly tree: string
-  readonly state: 'active' | 'failed'
+  readonly state: Exclude<ModuleState, 'disabled'>
 }
 
 /** Whether two hosts serve the same. */
@@ -38,7 +39,7 @@ export function differences(here: ServingHost, other: ServingHost): string[] {
 }
 
 const named = (module: ServedModule | undefined) =>
-  `${module?.version}${module?.state === 'failed' ? ', failed' : ''}`
+  `${module?.version}${module === undefined || module.state === 'active' ? '' : `, ${module.state}`}`
 
 /** A label by which people find the host. */
 export const hostLabel = ({ machine, url, pid }: Pick<ServingHost, 'machine' | 'url' | 'pid'>): string =>

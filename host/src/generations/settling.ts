@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { LockFile } from '../modules/lock-file.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
-import { failsMore, type ResponseCounts } from './generation-switch.ts'
 import { EventLoopWatch, limits } from './loop-watch.ts'
+import { failsMore, type ResponseCounts } from './response-counts.ts'
 import { type Change, revertChange } from './revert-change.ts'
 
 /** How long a change is watched after its switch, in milliseconds. */

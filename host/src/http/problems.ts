@@ -52,6 +52,7 @@ export const hostProblems = defineProblems('host', {
   'not-ready': { status: 503, title: 'The server is not ready' },
   'issuer-unavailable': { status: 503, title: 'The token issuer is unavailable' },
   'storage-full': { status: 503, title: 'Storage full' },
+  'module-paused': { status: 503, title: 'The module is paused' },
   'module-unavailable': { status: 503, title: 'The module is unavailable' },
   'http-version-not-supported': {
     status: 505,

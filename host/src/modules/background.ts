@@ -7,6 +7,8 @@ import { ModuleError } from './host-module.ts'
 
 interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
   readonly events: EventLog
+  /** The modules whose handlers and works run; those of the others wait. */
+  readonly serving: ReadonlySet<string>
 }
 
 /** The event handlers and the works of one generation. */
@@ -14,6 +16,7 @@ export class Background {
   readonly #parts: Parts
   readonly #handlers = new Map<string, Map<string, React>>()
   readonly #reacting: EventHandlerLoop[] = []
+  readonly #paused: EventHandlerLoop[] = []
   readonly #works = new Map<string, WorkLoop>()
   #isNew = true
 
@@ -31,7 +34,10 @@ export class Background {
     }
     const handlers = this.#handlers.get(id) ?? new Map<string, React>()
     if (handlers.has(type)) throw new ModuleError(id, `it has two handlers for "${type}"`)
-    if (handlers.size === 0) this.#reacting.push(new EventHandlerLoop({ ...this.#partsFor(id), handlers }))
+    if (handlers.size === 0) {
+      const loop = new EventHandlerLoop({ ...this.#partsFor(id), handlers })
+      ;(this.#parts.serving.has(id) ? this.#reacting : this.#paused).push(loop)
+    }
     this.#handlers.set(id, handlers.set(type, react))
   }
 
@@ -61,15 +67,20 @@ export class Background {
     return { ...this.#parts, module, log: this.#parts.log.child({ module }) }
   }
 
+  get #working() {
+    return [...this.#works.values()].filter(({ module }) => this.#parts.serving.has(module))
+  }
+
   get #loops() {
-    return [...this.#reacting, ...this.#works.values()]
+    return [...this.#reacting, ...this.#working]
   }
 
   /** Call it when the generation serves. Resolves when no later event can be missed. */
   async begin(): Promise<void> {
     if (!this.#isNew) return
     this.#isNew = false
-    await Promise.all(this.#loops.map((loop) => loop.begin()))
+    const begun = this.#loops.map((loop) => loop.begin())
+    await Promise.all([...begun, ...this.#paused.map((loop) => loop.subscribe())])
   }
 
   /** Resolves when all events and due jobs are done, or wait for a retry. */
@@ -83,7 +94,7 @@ export class Background {
       last = await events.last()
       // In this order: an event handler may add jobs.
       await Promise.all(this.#reacting.map((loop) => loop.idle()))
-      await Promise.all(Array.from(this.#works.values(), (loop) => loop.idle()))
+      await Promise.all(this.#working.map((loop) => loop.idle()))
     }
   }
 

@@ -9,14 +9,27 @@ interface Installed {
   readonly manifest: Manifest
 }
 
-/** A module with loaded code and valid settings: it can be registered. */
-export interface ActiveModule extends Installed {
-  readonly state: 'active'
+/** Its code is loaded and its settings are valid: it can be registered. */
+interface Loaded extends Installed {
   /** The folder of its package.json. */
   readonly directory: string
   readonly plugin: ModulePlugin
   readonly settings: Readonly<Record<string, unknown>>
 }
+
+/** A module that serves. */
+export interface ActiveModule extends Loaded {
+  readonly state: 'active'
+}
+
+/** The operator has paused it: its routes respond with 503, and its contracts work. */
+export interface PausedModule extends Loaded {
+  readonly state: 'paused'
+  /** RFC 3339, UTC; absent: until it is enabled. */
+  readonly until?: string
+}
+
+export type LoadedModule = ActiveModule | PausedModule
 
 /** An installed module that cannot serve: its routes respond with 503. */
 export interface FailedModule extends Installed {
@@ -31,7 +44,7 @@ interface DisabledModule extends Installed {
   readonly state: 'disabled'
 }
 
-export type RegisteredModule = ActiveModule | FailedModule | DisabledModule
+export type RegisteredModule = LoadedModule | FailedModule | DisabledModule
 
 /** The message is the reason, a sentence without the name of the module. */
 export class ModuleError extends Error {

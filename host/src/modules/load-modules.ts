@@ -1,10 +1,13 @@
+import { currentTime } from '@mortise/module-sdk'
 import { type Config, moduleSettings } from '../config/config.ts'
 import { hostVersion, isInHostRange } from '../config/version.ts'
 import { inContractOrder } from './contract-registry.ts'
+import { decisionAt } from './decision.ts'
 import { hashTree } from './hash-tree.ts'
-import { type ActiveModule, ModuleError, type RegisteredModule } from './host-module.ts'
+import { ModuleError, type RegisteredModule } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { differenceOf, type LockedModule, type LockFile, storedModule } from './lock-file.ts'
+import { isLoaded } from './module-state.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
 /** Store folders with a verified hash: they are immutable, so a process reads each only once. */
@@ -22,12 +25,13 @@ export async function loadModules(config: Config, lock: LockFile): Promise<Regis
 
 async function loadModule(config: Config, id: string, locked: LockedModule): Promise<RegisteredModule> {
   const installed = { id, package: locked.package, version: locked.version }
+  const decision = decisionAt(locked, currentTime())
   let found: ModulePackage | undefined
   try {
     const directory = storedModule(config.directory, locked)
     found = await readPackage(directory)
     const { manifest } = found
-    if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
+    if (!isLoaded(decision)) return { ...installed, manifest, ...decision }
     await verifyTree(id, directory, locked)
     const difference = differenceOf(locked, found)
     if (difference !== undefined) throw new ModuleError(id, `${difference}: restore modules.lock.json`)
@@ -40,10 +44,10 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
     }
     const settings = moduleSettings(config, id, found.settingsSchema)
     const plugin = await loadPlugin(id, directory)
-    return { ...installed, manifest, state: 'active', directory, settings, plugin }
+    return { ...installed, manifest, ...decision, directory, settings, plugin }
   } catch (error) {
     const manifest = found?.manifest ?? { id, host: '*', routes: [] }
-    if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
+    if (!isLoaded(decision)) return { ...installed, manifest, ...decision }
     const failed = { ...installed, manifest, state: 'failed' } as const
     const { message } = error as Error
     if (found !== undefined) return { ...failed, reason: message }
@@ -65,10 +69,9 @@ async function verifyTree(id: string, directory: string, locked: LockedModule): 
 
 /** A module without a required contract fails, which may fail others in turn. */
 function orderOrFail(modules: readonly RegisteredModule[]): RegisteredModule[] {
-  const active = modules.filter((module): module is ActiveModule => module.state === 'active')
-  const others = modules.filter((module) => module.state !== 'active')
+  const others = modules.filter((module) => !isLoaded(module))
   try {
-    return [...inContractOrder(active), ...others]
+    return [...inContractOrder(modules.filter(isLoaded)), ...others]
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
     return orderOrFail(failModule(modules, error))

@@ -7,6 +7,8 @@ import { NewerHostError } from '../config/newer-host-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { hostVersion } from '../config/version.ts'
+import { decisionOf, decisionProperties } from './decision.ts'
+import { isLoaded } from './module-state.ts'
 
 /** One package in the store, as recorded in modules.lock.json. */
 const packageProperties = {
@@ -46,7 +48,7 @@ export const LockedPackage = Type.Object(packageProperties, { additionalProperti
 export type LockedPackage = Static<typeof LockedPackage>
 
 export const LockedModule = Type.Object(
-  { ...packageProperties, enabled: Type.Boolean() },
+  { ...packageProperties, ...decisionProperties },
   { additionalProperties: false },
 )
 export type LockedModule = Static<typeof LockedModule>
@@ -75,10 +77,7 @@ export const lockFilePath = (directory: string) => join(directory, 'modules.lock
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
 /** All packages of a lock, by module id or `host`. */
-export function lockedPackages({
-  host,
-  modules,
-}: LockFile): Map<string, LockedPackage & { enabled?: boolean }> {
+export function lockedPackages({ host, modules }: LockFile): Map<string, LockedPackage | LockedModule> {
   return new Map([...(host ? [['host', host] as const] : []), ...Object.entries(modules)])
 }
 
@@ -156,8 +155,10 @@ export function isLockFile(value: unknown): value is LockFile {
   )
 }
 
-/** The modules that are to serve, with their folders. */
-export const enabledModules = (directory: string, { modules }: LockFile) =>
-  Object.entries(modules)
-    .filter(([, locked]) => locked.enabled)
-    .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
+/** The modules whose code the host loads. */
+export const modulesToLoad = ({ modules }: Pick<LockFile, 'modules'>): [id: string, locked: LockedModule][] =>
+  Object.entries(modules).filter(([, locked]) => isLoaded(decisionOf(locked)))
+
+/** The same, with their folders. */
+export const foldersToLoad = (directory: string, lock: LockFile) =>
+  modulesToLoad(lock).map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))

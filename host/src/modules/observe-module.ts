@@ -65,6 +65,7 @@ export async function observeModule(
     },
     eventTypes: { has: () => false },
     retiring: new AbortController().signal,
+    isServing: true,
   }
   const app = fastify()
   // What a registration refuses is in no manifest.

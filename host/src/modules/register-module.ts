@@ -19,7 +19,8 @@ import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
-import { type ActiveModule, ModuleError } from './host-module.ts'
+import { type LoadedModule, ModuleError } from './host-module.ts'
+import { isServing } from './module-state.ts'
 import { checkedDatabase, ownTables, type TableOwners } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'
@@ -59,7 +60,7 @@ export interface ModuleEnvironment {
  */
 export async function registerModule(
   app: FastifyInstance,
-  module: ActiveModule,
+  module: LoadedModule,
   environment: ModuleEnvironment,
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
@@ -106,7 +107,7 @@ export async function registerModule(
         everyMinute(name, work) {
           if (minutely.has(name)) throw new ModuleError(id, `it has two everyMinute tasks named "${name}"`)
           minutely.add(name)
-          everyMinute(scope, environment.database, `${id}/${name}`, check.of(work))
+          if (isServing(module)) everyMinute(scope, environment.database, `${id}/${name}`, check.of(work))
         },
         work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
           environment.background.work(id, name, options, perform as Perform<unknown>),
@@ -120,6 +121,7 @@ export async function registerModule(
         },
         eventTypes: { has: (type) => environment.eventTypes.has(type) },
         retiring: environment.retiring,
+        isServing: isServing(module),
       }
       const { settings: declaredSettings, events: declaredEvents = {} } = declarationOf(plugin) ?? {}
       refuseTransform(declaredSettings, id, 'its schema of settings')
@@ -152,7 +154,7 @@ export async function registerModule(
 }
 
 /** Nobody adds to the paths of another module, or stands in front of its routes. */
-function claimPaths({ id, manifest }: ActiveModule, paths: Map<string, string>): void {
+function claimPaths({ id, manifest }: LoadedModule, paths: Map<string, string>): void {
   for (const route of manifest.routes) {
     const path = ownedPath(route)
     const owner = paths.get(path) ?? id

@@ -5,15 +5,15 @@ export type ClaimHandler = (claim: GuestClaim) => Transaction<void>
 
 /**
  * Handlers that transfer a guest's data when a user claims the guest. A module that has tables but
- * does not serve (disabled, failed or removed) gets the claim when it serves again.
+ * is not loaded (disabled, failed or removed) gets the claim when it is loaded again.
  */
 export class ClaimHandlers {
-  readonly #serving: readonly string[]
+  readonly #loaded: readonly string[]
   readonly #handlers = new Map<string, ClaimHandler>()
 
-  /** @param serving ids of the modules of this generation */
-  constructor(serving: readonly string[]) {
-    this.#serving = serving
+  /** @param loaded ids of the modules of this generation */
+  constructor(loaded: readonly string[]) {
+    this.#loaded = loaded
   }
 
   /** Registers the handler of `module`; call it once per module. */
@@ -26,14 +26,14 @@ export class ClaimHandlers {
   *transfer(claim: GuestClaim): Transaction<void> {
     yield* moveRecords(claim.guest, claim.user)
     for (const handle of this.#handlers.values()) yield* handle(claim)
-    const serving = join(['host', ...this.#serving].map((id) => sql`${id}`))
+    const loaded = join(['host', ...this.#loaded].map((id) => sql`${id}`))
     yield* run(sql`
       INSERT INTO mortise_claim (module, guest, claimed_by)
       SELECT DISTINCT module, CAST(${claim.guest} AS TEXT), CAST(${claim.user} AS TEXT)
-      FROM mortise_migration WHERE module NOT IN (${serving})`)
+      FROM mortise_migration WHERE module NOT IN (${loaded})`)
   }
 
-  /** `module` did not serve then. Returns whether there may be more such guests. */
+  /** `module` was not loaded then. Returns whether there may be more such guests. */
   *transferLate(module: string): Transaction<boolean> {
     const claim = yield* maybeOne<GuestClaim>(sql`
       SELECT guest, claimed_by AS "user" FROM mortise_claim WHERE module = ${module} ORDER BY guest LIMIT 1`)

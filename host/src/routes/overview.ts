@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
+import { moduleStates } from '../modules/module-state.ts'
 
 const ModuleState = Type.Object(
   {
     id: Type.String(),
     version: Type.String(),
-    state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
+    state: Type.Union(moduleStates.map((state) => Type.Literal(state))),
   },
   { title: 'ModuleState' },
 )

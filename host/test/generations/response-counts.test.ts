@@ -1,5 +1,5 @@
 import t from 'tap'
-import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generations/generation-switch.ts'
+import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generations/response-counts.ts'
 
 const of = (failed: number, all: number) => ({ failed, all })
 

@@ -102,6 +102,11 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * a stream; the host waits for requests in progress. Other code can ignore it.
    */
   readonly retiring: AbortSignal
+  /**
+   * False while the operator has paused the module: its routes are not called, and what this context
+   * registers waits. Start no other background work then. Other modules may call its contracts.
+   */
+  readonly isServing: boolean
 }
 
 /** A Fastify plugin that the host gives a context: the default export of a module. */

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { newId } from './forms.ts'
 import type { Sql } from './sql.ts'
+import { noteBegun, noteMade } from './unrun-steps.ts'
 
 /** A request to the engine: run one statement and return its result, or write an event. */
 export type Step = Statement | Emission
@@ -58,39 +59,14 @@ const describe = (value: unknown) => (isObject(value) ? 'an object' : String(val
  */
 export type Transaction<Result> = Generator<Step, Result, unknown>
 
-/**
- * The steps that the running part of a transaction has made and not begun, by what they are about.
- * A step is forgotten if it is still there at the end: somebody left out `yield*`.
- */
-export const inHand: { made: unknown[] | undefined; places: Map<unknown, Error> | undefined } = {
-  /** Undefined outside of transactions. */
-  made: undefined,
-  /** Where each step was made; undefined, unless it is worth what it costs: in tests and the probe. */
-  places: undefined,
-}
-
-/** Notes that a step about a query, or an event type, was made. */
+/** The same step, noted as made. */
 function made<Result>(about: unknown, step: Transaction<Result>): Transaction<Result> {
-  inHand.made?.push(about)
-  inHand.places?.set(about, new Error('the step was made here'))
+  noteMade(about)
   return step
 }
 
-/** Notes that it begins. Nearly always it was made last. */
-function begun(about: unknown): void {
-  inHand.places?.delete(about)
-  const steps = inHand.made
-  if (steps === undefined) return
-  if (steps.at(-1) === about) {
-    steps.pop()
-    return
-  }
-  const index = steps.lastIndexOf(about)
-  if (index >= 0) steps.splice(index, 1)
-}
-
 function* stepOf(query: Sql, want: Statement['want'], expected?: unknown): Transaction<unknown> {
-  begun(query)
+  noteBegun(query)
   return yield { query, want, expected }
 }
 
@@ -101,7 +77,7 @@ export const many = <Row>(query: Sql) => made(query, stepOf(query, 'rows') as Tr
 export const maybeOne = <Row>(query: Sql): Transaction<Row | undefined> => made(query, maybeRowOf<Row>(query))
 
 function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
-  begun(query)
+  noteBegun(query)
   return ((yield { query, want: 'rows' }) as Row[])[0]
 }
 
@@ -112,7 +88,7 @@ function* maybeRowOf<Row>(query: Sql): Transaction<Row | undefined> {
 export const one = <Row>(query: Sql): Transaction<Row> => made(query, rowOf<Row>(query))
 
 function* rowOf<Row>(query: Sql): Transaction<Row> {
-  begun(query)
+  noteBegun(query)
   return firstOf((yield { query, want: 'rows' }) as Row[])
 }
 
@@ -178,7 +154,7 @@ export function defineEvents<Types extends EventSchemas>(source: string, types: 
     type: Type,
     { subject, owner = null, data }: NewEvent<Static<Types[Type]>>,
   ): Transaction<void> {
-    begun(type)
+    noteBegun(type)
     const schema = types[type]
     if (schema === undefined) throw new TypeError(`"${type}" is not an event of ${source}`)
     yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }

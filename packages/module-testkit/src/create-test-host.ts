@@ -16,7 +16,7 @@ import {
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
 import type { Event, ModulePlugin } from '@mortise/module-sdk'
-import { inHand } from '@mortise/module-sdk/transaction'
+import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
@@ -80,7 +80,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     rehearse: options.rehearse ?? true,
     durable: false,
   })
-  if (options.rehearse ?? true) inHand.places ??= new Map()
+  if (options.rehearse ?? true) rememberPlaces()
   const logger = createLogger(config.log, linesForPeople())
   const events = new EventLog(database, logger)
   let app: FastifyInstance | undefined

@@ -3,6 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   callApplication,
+  decide,
   hashTree,
   inTemporaryFolder,
   type LockedModule,
@@ -10,6 +11,7 @@ import {
   MigrationError,
   type ModulePackage,
   moduleMigrations,
+  modulesToLoad,
   openStorage,
   readConfig,
   readLockFile,
@@ -101,7 +103,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const { id } = found.manifest
   const tree = await hashTree(staging)
   const locked: LockedModule = {
-    ...{ package: found.name, version: found.version, spec, tree, enabled: true },
+    ...decide({ package: found.name, version: found.version, spec, tree }, { state: 'active' }),
     // There is no tarball.
     integrity: tree,
     ...(dependencies && { dependencies }),
@@ -109,8 +111,8 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   if (present?.[0] === id && isDeepStrictEqual(present[1], locked) && serves(id)) return undefined
   log.isSwitching = true
   const others = Object.entries(lock.modules).filter(([other]) => other !== id && other !== present?.[0])
-  const enabled = others.filter(([, other]) => other.enabled)
-  const beside = await Promise.all(enabled.map(([other, its]) => readInstalled(other, its, directory)))
+  const loaded = modulesToLoad({ modules: Object.fromEntries(others) })
+  const beside = await Promise.all(loaded.map(([other, its]) => readInstalled(other, its, directory)))
   checkModules([{ package: found, json }], beside, await readConfig(directory))
   const former = present && storedModule(directory, present[1])
   const changed = await changedMigration(directory, found, former)

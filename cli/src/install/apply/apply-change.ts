@@ -5,6 +5,7 @@ import {
   callRunningHost,
   emptyLockFile,
   type Generation,
+  isBrought,
   type LockedPackage,
   type LockFile,
   type OperatorRecord,
@@ -217,12 +218,9 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
   }
 }
 
-/** The modules that this change adds, enables or replaces. */
 const freshIn = (next: LockFile, previous: LockFile): LockFile['modules'] =>
   Object.fromEntries(
-    Object.entries(next.modules).filter(
-      ([id, locked]) => locked.enabled && !isDeepStrictEqual(lockedModule(previous, id), locked),
-    ),
+    Object.entries(next.modules).filter(([id, locked]) => isBrought(locked, lockedModule(previous, id))),
   )
 
 /**

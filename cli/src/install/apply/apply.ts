@@ -1,3 +1,4 @@
+import { decide } from '@mortise/host'
 import { isSame } from '../../changes/current-generation.ts'
 import { type Purged, purgeModules } from '../../data/purge-modules.ts'
 import { type RestoredSnapshot, restoreSnapshot } from '../../data/restore-snapshot.ts'
@@ -54,7 +55,7 @@ async function switchTo(probed: Probed): Promise<Switched | undefined> {
   }
   const off = leaving.flatMap((id) => {
     const locked = target.modules[id]
-    return locked ? [[id, { ...locked, enabled: false }]] : []
+    return locked ? [[id, decide(locked, { state: 'disabled' })]] : []
   })
   const young = arriving.flatMap(({ candidate }) => candidate?.ages?.young ?? [])
   const allowedNew = young.map((one) => `${one.package} ${one.version}, published ${one.published}`)

@@ -1,5 +1,11 @@
 import { join, sep } from 'node:path'
-import { ManifestError, type ModulePackage, NoManifestError, readNewPackage } from '@mortise/host'
+import {
+  type Decision,
+  ManifestError,
+  type ModulePackage,
+  NoManifestError,
+  readNewPackage,
+} from '@mortise/host'
 import { noManifest, wrongManifest } from '../../failures/index.ts'
 import { indexedNames } from '../resolve/module-index.ts'
 import type { Source } from '../resolve/source.ts'
@@ -7,8 +13,8 @@ import { checkContents } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
 export interface Candidate extends Staged<ModulePackage> {
-  /** Whether the module was enabled in the bundle's application. */
-  readonly enabled?: boolean
+  /** Of the operator of the bundle's application. */
+  readonly decision?: Decision
 }
 
 /** Fetches, unpacks and completes a module. */

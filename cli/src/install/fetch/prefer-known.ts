@@ -1,4 +1,4 @@
-import type { LockedModule, LockFile } from '@mortise/host'
+import { decide, type LockedModule, type LockFile } from '@mortise/host'
 import semver from 'semver'
 import { Failure } from '../../failures/index.ts'
 import { lockedModule } from '../../store/installed-packages.ts'
@@ -48,7 +48,7 @@ export async function preferKnown(
       modules.push(candidate)
       continue
     }
-    const entry = { ...known, enabled: true }
+    const entry = decide(known, { state: 'active' })
     const lock = { ...target, modules: { ...target.modules, [id]: entry } }
     const isChosen = !isNameAlone(candidate.source)
     const found = isChosen ? undefined : await fetchKnown(directory, lock, id, options)

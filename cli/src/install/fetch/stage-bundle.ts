@@ -1,6 +1,7 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  decisionOf,
   differenceOf,
   type LockedModule,
   type LockedPackage,
@@ -84,7 +85,7 @@ async function candidateOf(
   await checkContents(place, what)
   const found = await readNewPackage(place)
   if (found.manifest.id !== id) throw otherFilesInBundle({ file: what })
-  return { ...(await stagedAs(locked, place, what, source)), enabled: locked.enabled, package: found }
+  return { ...(await stagedAs(locked, place, what, source)), decision: decisionOf(locked), package: found }
 }
 
 async function hostPackageOf(locked: LockedPackage, place: string, source: Source): Promise<HostCandidate> {

@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import {
+  decisionOf,
   describeTables,
+  isLoaded,
   type LockFile,
   MigrationError,
   type ModulePackage,
@@ -35,10 +37,10 @@ type PreviousVersion = NonNullable<Awaited<ReturnType<typeof previousVersionOf>>
 export async function previousVersionOf(id: string, lock: LockFile, directory: string) {
   const locked = lockedModule(lock, id)
   if (locked === undefined) return undefined
-  const { version, integrity, enabled, signed } = locked
+  const { version, integrity, signed } = locked
   const stored = (await isStored(directory, locked)) ? storedModule(directory, locked) : undefined
   const found = stored === undefined ? undefined : await readPackage(stored).catch(() => undefined)
-  return { version, integrity, enabled, signed, package: found }
+  return { version, integrity, isLoaded: isLoaded(decisionOf(locked)), signed, package: found }
 }
 
 /**

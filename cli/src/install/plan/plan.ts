@@ -1,4 +1,4 @@
-import { type ModulePackage, readConfig } from '@mortise/host'
+import { decisionOf, isLoaded, type ModulePackage, readConfig } from '@mortise/host'
 import { type PurgePlan, planPurge } from '../../data/purge-modules.ts'
 import { requireHost } from '../../store/host-package.ts'
 import type { Verified } from '../verify/verify.ts'
@@ -43,6 +43,8 @@ export async function plan(verified: Verified): Promise<Planned> {
     ...{ purge: { modules: [], drops: [] }, dependants: [] },
   }
   if (input.kind === 'rollback') return { ...nothing, rollback: await planRollback(verified) }
+  // Other modules keep its contracts.
+  if (input.kind === 'pause') return nothing
   if (input.kind === 'disable' || input.kind === 'remove') {
     const isRemoval = input.kind === 'remove'
     const purge = isRemoval && input.purge ? await planPurge(directory, input.names) : nothing.purge
@@ -71,13 +73,13 @@ export async function plan(verified: Verified): Promise<Planned> {
     : []
   const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
   // A disabled module is checked and probed when it is enabled.
-  const serving = arriving.filter(({ locked }) => locked.enabled)
+  const serving = arriving.filter(({ locked }) => isLoaded(decisionOf(locked)))
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   checkModules(serving, others, await readConfig(directory), host?.package ?? requireHost(target, directory))
   const previousVersions = await Promise.all(
     arriving.map(({ id }) => previousVersionOf(id, previous, directory)),
   )
-  const replaced = previousVersions.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
+  const replaced = previousVersions.flatMap((one) => (one?.isLoaded && one.package ? [one.package] : []))
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }

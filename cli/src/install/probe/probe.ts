@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ModulePackage, readConfig } from '@mortise/host'
+import { decisionOf, isLoaded, type ModulePackage, readConfig } from '@mortise/host'
 import { requireHost } from '../../store/host-package.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { confirmBreaking } from '../consent/consent.ts'
@@ -20,7 +20,9 @@ export async function probe(planned: Planned): Promise<Probed> {
   const { directory, terminal } = input
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   const isNewHost = !isDeepStrictEqual(target.host, previous.host)
-  const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
+  const serving = arriving.flatMap(({ locked, package: found }) =>
+    isLoaded(decisionOf(locked)) ? [found] : [],
+  )
   let { plans } = planned
   if (isNewHost && target.host) {
     const next = host?.package ?? requireHost(target, directory)

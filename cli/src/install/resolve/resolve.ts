@@ -1,7 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
+  callApplication,
+  type Decision,
+  decide,
+  decisionOf,
   emptyLockFile,
   type Generation,
   type Generations,
+  isLoaded,
   type LockedModule,
   type LockFile,
   lockedPackages,
@@ -9,6 +15,7 @@ import {
   readGenerations,
   readLockFile,
 } from '@mortise/host'
+import { timestamp } from '@mortise/module-sdk'
 import {
   assertCurrent,
   currentGeneration,
@@ -16,7 +23,13 @@ import {
   isSame,
 } from '../../changes/current-generation.ts'
 import { reportUnreadable } from '../../changes/report-unreadable.ts'
-import { frozen, generationUnreadable, noPreviousGeneration, noSuchGeneration } from '../../failures/index.ts'
+import {
+  frozen,
+  generationUnreadable,
+  noPreviousGeneration,
+  noSuchGeneration,
+  pausedDisabled,
+} from '../../failures/index.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import type { Input } from '../input.ts'
@@ -93,13 +106,14 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       return { ...resolved, hostSource: hostSource(input.version, directory, lock) }
     case 'enable':
     case 'disable': {
-      const enabled = input.kind === 'enable'
+      const decision = { state: input.kind === 'enable' ? 'active' : 'disabled' } as const
       const ids = [...new Set(input.names.map((name) => requireInstalled(lock, name)))]
-      const isSo = (id: string) => lock.modules[id]?.enabled === enabled
-      const changed = ids.filter((id) => !isSo(id))
-      const entries = changed.map((id) => [id, { ...(lock.modules[id] as LockedModule), enabled }])
-      const modules = { ...lock.modules, ...Object.fromEntries(entries) }
-      return { ...resolved, target: { ...lock, modules }, changed, unchanged: ids.filter(isSo) }
+      return { ...resolved, ...decided(lock, ids, decision) }
+    }
+    case 'pause': {
+      const id = requireInstalled(lock, input.name)
+      if (!isLoaded(decisionOf(lock.modules[id] as LockedModule))) throw pausedDisabled({ id })
+      return { ...resolved, ...decided(lock, [id], await pauseFor(directory, input.seconds)) }
     }
     case 'remove': {
       const absent = [...new Set(input.names)].filter((name) => installedId(lock, name) === undefined)
@@ -109,6 +123,21 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       return { ...resolved, target: { ...lock, modules: Object.fromEntries(staying) }, changed, absent }
     }
   }
+}
+
+function decided(lock: LockFile, ids: readonly string[], decision: Decision) {
+  const entries = ids.map((id) => [id, decide(lock.modules[id] as LockedModule, decision)] as const)
+  const isSo = (id: string) => isDeepStrictEqual(modules[id], lock.modules[id])
+  const modules = { ...lock.modules, ...Object.fromEntries(entries) }
+  const [changed, unchanged] = [ids.filter((id) => !isSo(id)), ids.filter(isSo)]
+  return { target: { ...lock, modules }, changed, unchanged }
+}
+
+/** By the clock of the database, so that the pause ends at the same time on all hosts. */
+async function pauseFor(directory: string, seconds: number | undefined): Promise<Decision> {
+  if (seconds === undefined) return { state: 'paused' }
+  const { now } = await callApplication(directory, 'clock')
+  return { state: 'paused', until: timestamp(now + seconds * 1000) }
 }
 
 /** The modules of a previous generation. Their packages are in the store, or are fetched again. */

@@ -1,5 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { LockedModule, LockedPackage, LockFile, ModulePackage } from '@mortise/host'
+import {
+  decide,
+  decisionOf,
+  isBrought,
+  type LockedModule,
+  type LockedPackage,
+  type LockFile,
+  type ModulePackage,
+  modulesToLoad,
+} from '@mortise/host'
 import { idTaken, signatureGone } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
@@ -11,10 +19,10 @@ import type { HostCandidate } from '../fetch/stage-host.ts'
 import { lockedAs, type Staged } from '../fetch/stage-package.ts'
 import { checkEntry } from './entry.ts'
 
-/** A module that the change adds, enables or replaces. */
+/** A module whose code the change brings into service. */
 export interface Arriving
-  extends Omit<Candidate, 'source' | 'enabled'>,
-    Partial<Pick<Candidate, 'source' | 'enabled'>> {
+  extends Omit<Candidate, 'source' | 'decision'>,
+    Partial<Pick<Candidate, 'source' | 'decision'>> {
   readonly id: string
   readonly locked: LockedModule
   /** The fetched package in staging, if it was fetched now. */
@@ -42,8 +50,9 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     checkSignatureKept(candidate, lockedModule(previous, id))
     if (await isInstalled(candidate, previous, directory)) unchanged.push(id)
     else {
-      const enabled = lockedModule(previous, id)?.enabled ?? candidate.enabled ?? true
-      fresh.push({ ...candidate, id, locked: { ...lockedAs(candidate), enabled }, candidate })
+      const before = lockedModule(previous, id)
+      const decision = (before && decisionOf(before)) ?? candidate.decision ?? { state: 'active' }
+      fresh.push({ ...candidate, id, locked: decide(lockedAs(candidate), decision), candidate })
     }
   }
   if (host) checkSignatureKept(host, previous.host)
@@ -59,17 +68,16 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     modules: { ...fetched.target.modules, ...entries },
   }
   const refetched = new Map(restored.flatMap(({ name, module }) => (module ? [[name, module] as const] : [])))
-  const enabled = Object.entries(target.modules).filter(([id, locked]) => locked.enabled && !(id in entries))
-  const isNew = ([id, locked]: [string, LockedModule]) =>
-    !isDeepStrictEqual(locked, lockedModule(previous, id))
-  for (const [id, locked] of enabled.filter(isNew)) {
+  const others = modulesToLoad(target).filter(([id]) => !(id in entries))
+  const isNew = ([id, locked]: [string, LockedModule]) => isBrought(locked, lockedModule(previous, id))
+  for (const [id, locked] of others.filter(isNew)) {
     const candidate = refetched.get(id)
     if (candidate) checkSignatureKept(candidate, lockedModule(previous, id))
     fresh.push({ ...(candidate ?? (await fromStore(id, locked, directory))), id, locked, candidate })
   }
   for (const { candidate } of fresh) if (candidate) checkEntry(candidate)
   const isChange = fresh.length > 0 || arrivingHost !== undefined || fromOutside !== undefined
-  const staying = isChange ? enabled.filter((entry) => !isNew(entry)) : []
+  const staying = isChange ? others.filter((entry) => !isNew(entry)) : []
   const beside = await Promise.all(
     staying.map(([id, locked]) => refetched.get(id)?.package ?? readInstalled(id, locked, directory)),
   )

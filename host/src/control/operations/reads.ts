@@ -1,3 +1,4 @@
+import { currentTime } from '@mortise/module-sdk/current-time'
 import { type Config, tokenIssuers } from '../../config/config.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
 import type { OpenapiDocument } from '../../routes/openapi-document.ts'
@@ -42,6 +43,13 @@ export const environment = hostOperation({
 export const hosts = databaseOperation({
   reads: true,
   run: async ({ hosts: { self, others } }) => ({ ...(self && { self }), others: await others() }),
+})
+
+/** The time on the clock that all hosts of the database share, in epoch milliseconds. */
+export const clock = databaseOperation({
+  reads: true,
+  run: async () => ({ now: currentTime() }),
+  withoutDatabase: async () => ({ now: Date.now() }),
 })
 
 export const schema = databaseOperation({

@@ -40,7 +40,8 @@ export function webhooks(
 
   const filling = { database, events, clock, mostPending }
   const deliverer = new Deliverer({ ...filling, destinations, audit, log, lookEvery })
-  const timer = setTimeout(() => deliverer.deliverDue(), lookEvery).unref()
+  const begin = () => void deliverer.deliverDue()
+  const timer = context.isServing ? setTimeout(begin, lookEvery).unref() : undefined
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {
     clearTimeout(timer)

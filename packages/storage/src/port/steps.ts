@@ -5,11 +5,11 @@ import { Sql } from '@mortise/module-sdk/sql'
 import {
   DatabaseError,
   type Emission,
-  inHand,
   isEmission,
   isStatement,
   notAStep,
 } from '@mortise/module-sdk/transaction'
+import { notingSteps, placeOf } from '@mortise/module-sdk/unrun-steps'
 
 const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
 
@@ -41,10 +41,8 @@ export function drive<Step, Result>(
   take: (step: Step) => unknown,
   ends: (error: unknown) => boolean,
 ): Result {
-  const outer = inHand.made
   const made: unknown[] = []
-  inHand.made = made
-  try {
+  return notingSteps(made, () => {
     const generator = begin()
     let next = generator.next()
     while (!next.done) {
@@ -60,9 +58,7 @@ export function drive<Step, Result>(
     }
     assertAllRan(made)
     return next.value
-  } finally {
-    inHand.made = outer
-  }
+  })
 }
 
 /** The same for asynchronous steps. */
@@ -73,15 +69,7 @@ export async function driveAsync<Step, Result>(
 ): Promise<Result> {
   const made: unknown[] = []
   /** Other transactions run between the steps of this one. */
-  const resume = <Value>(work: () => Value): Value => {
-    const outer = inHand.made
-    inHand.made = made
-    try {
-      return work()
-    } finally {
-      inHand.made = outer
-    }
-  }
+  const resume = <Value>(work: () => Value): Value => notingSteps(made, work)
   const generator = resume(begin)
   let next = resume(() => generator.next())
   while (!next.done) {
@@ -104,7 +92,7 @@ function assertAllRan(made: readonly unknown[]): void {
   const [about] = made
   const what = about instanceof Sql ? `: ${about.strings.join('?').trim()}` : ` for the event "${about}"`
   throw new TypeError(`a transaction made a step and never ran it: write yield* before the step${what}`, {
-    cause: inHand.places?.get(about),
+    cause: placeOf(about),
   })
 }
 

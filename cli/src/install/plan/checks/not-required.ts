@@ -1,4 +1,4 @@
-import type { LockFile } from '@mortise/host'
+import { decisionOf, isLoaded, type LockFile } from '@mortise/host'
 import { required } from '../../../failures/index.ts'
 import { readInstalled } from '../../../store/installed-packages.ts'
 import { missingContracts } from './contracts.ts'
@@ -34,7 +34,7 @@ export async function readActive(
   directory: string,
   entries: readonly (readonly [string, LockFile['modules'][string]])[],
 ) {
-  const active = entries.filter(([, { enabled }]) => enabled)
+  const active = entries.filter(([, locked]) => isLoaded(decisionOf(locked)))
   const read = await Promise.allSettled(active.map(([id, locked]) => readInstalled(id, locked, directory)))
   return read.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
 }
