@@ -32,7 +32,7 @@ testOnEngines('a rollback gives the previous version the counts of all purchases
     )
     const counted = await database.many(sql`
       SELECT seq / ${width} AS block, status AS list, count(*) AS count FROM purchase
-      WHERE deleted_at IS NULL GROUP BY seq / ${width}, status ORDER BY block, list`)
+      WHERE deleted_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2`)
     t.ok(counts.length > 0)
     t.strictSame(counts, counted, `level ${level}`)
   }

@@ -49,29 +49,21 @@ export function conditionOf(where: RowValues): Sql {
   return each.length === 0 ? sql`TRUE` : join(each, ' AND ')
 }
 
-/** One read of the index, in the form for each engine. */
-interface Read {
-  readonly sqlite: Sql
-  readonly postgres: Sql
-}
-
 /** PostgreSQL does not see that the reads are in the order of the merge, and would read them whole. */
-function merge(reads: readonly Read[], order: Sql, limit: number, offset = 0): Sql {
+function merge(reads: readonly Sql[], order: Sql, limit: number, offset = 0): Sql {
   const [only] = reads.length === 1 ? reads : []
   const part = sql`LIMIT ${limit} OFFSET ${offset}`
-  const limited = reads.map(({ postgres }) => sql`(${postgres} LIMIT ${limit + offset})`)
+  const limited = reads.map((read) => sql`(${read} LIMIT ${limit + offset})`)
   return byEngine({
-    sqlite: sql`${join(
-      reads.map(({ sqlite }) => sqlite),
-      ' UNION ALL ',
-    )} ${order} ${part}`,
-    postgres: only ? sql`${only.postgres} ${part}` : sql`${join(limited, ' UNION ALL ')} ${order} ${part}`,
+    sqlite: sql`${join(reads, ' UNION ALL ')} ${order} ${part}`,
+    postgres: only ? sql`${only} ${part}` : sql`${join(limited, ' UNION ALL ')} ${order} ${part}`,
   })
 }
 
 const directionOf = ({ ascending }: OrderedRows) => (ascending ? sql`ASC` : sql`DESC`)
 
-function readsOf(rows: OrderedRows, part: Part): Read[] {
+/** One for each combination of values: positions in order. */
+function readsOf(rows: OrderedRows, part: Part): Sql[] {
   const { table, position, ascending, where, condition } = rows
   const direction = directionOf(rows)
   const beyond = ascending ? sql`>` : sql`<`
@@ -86,10 +78,12 @@ function readsOf(rows: OrderedRows, part: Part): Read[] {
   const reads = combinations(Object.values(where)).map((values) => {
     const equal = columns.map((column, index) => sql`${column} = ${values[index] as Value}`)
     const bounds = columns.length === 0 ? place : boundsOf(rows, columns, values, part)
-    return { sqlite: and([...equal, ...place]), postgres: sql`${and(bounds)} ORDER BY ${ordered}` }
+    return byEngine({
+      sqlite: and([...equal, ...place]),
+      postgres: sql`${and(bounds)} ORDER BY ${ordered}`,
+    })
   })
-  const none = sql`SELECT ${position} AS position FROM ${table} WHERE FALSE`
-  return reads.length === 0 ? [{ sqlite: none, postgres: none }] : reads
+  return reads.length === 0 ? [sql`${selected} AND FALSE`] : reads
 }
 
 /**
