@@ -1,6 +1,8 @@
 DROP INDEX purchase_of_owner;
 CREATE INDEX purchase_of_owner ON purchase (owner, seq, status) WHERE deleted_at IS NULL;
 
+DROP TRIGGER purchase_rank_folded ON purchase_rank_change;
+DROP FUNCTION purchase_rank_fold();
 DELETE FROM purchase_rank_change;
 DELETE FROM purchase_rank;
 INSERT INTO purchase_rank (level, block, list, count)

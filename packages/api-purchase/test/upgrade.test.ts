@@ -61,9 +61,15 @@ testOnEngines('the previous version writes until the switch is over', async (t) 
       INSERT INTO purchase_rank (level, block, list, count)
       VALUES (1, ${Math.floor((COUNT + 1) / 64)}, 'pending', 1)
       ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + 1`,
-    postgres: sql`INSERT INTO purchase_rank_change (level, block, list, count) VALUES (1, 1, 'pending', 1)`,
+    postgres: sql`
+      INSERT INTO purchase_rank_change (level, block, list, count)
+      VALUES (1, ${Math.floor((COUNT + 1) / 64)}, 'pending', 1)`,
   })
+  const counted = sql`SELECT sum(count) AS counted FROM purchase_rank`
+  const before = await database.one<{ counted: number | null }>(counted)
   t.equal(await database.transaction(() => run(counting)), 1)
+  const after = await database.one<{ counted: number }>(counted)
+  t.equal(Number(after.counted), Number(before.counted) + 1, 'it reads what it writes')
   t.strictSame(
     await database.many(sql`SELECT name FROM purchase_group`),
     [],
