@@ -168,7 +168,7 @@ export class EventHandlerLoop {
       await this.#attempt({ event })
       return true
     }
-    const read = await this.#events.read({ after: this.#seen, limit: BATCH })
+    const { events: read } = await this.#events.read({ after: this.#seen, limit: BATCH })
     this.#seen = read.at(-1)?.position ?? this.#seen
     this.#ahead = read.filter(({ type }) => this.#handlers.has(type) || this.#handlers.has('*'))
     if (this.#ahead.length > 0) return true

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   byEngine,
   currentTime,
@@ -6,7 +6,7 @@ import {
   type Event,
   type EventQuery,
   type EventLog as EventReader,
-  isLoggedElsewhere,
+  type FoundEvents,
   join,
   many,
   maybeOne,
@@ -21,7 +21,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
 import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
-import { extendLists, findListed, findLists, positionsOf, unlist, unlisted } from './event-lists.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -38,14 +37,8 @@ const BATCH = 1_000
 const LOOK_PAUSE = 20
 /** How often a host on a shared database polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
-/** Events that one statement scans at most for a type or a subject, among those on no list yet. */
-const LOOKED_THROUGH_AT_ONCE = 5_000
-/** Positions on lists of which the reader filters out some, looked up at once at least. */
-const FILTERED_AT_ONCE = 500
-/** How long after an event it is put on its lists, in milliseconds: meanwhile more may come. */
-const LISTED_AFTER = 1_000
-/** The pause between two slices of events to list, in milliseconds: requests go first. */
-const LISTING_PAUSE = 10
+/** Events that one read looks at, for some types or a subject. */
+const LOOKED_THROUGH = 1_000
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
 const FORGOTTEN_AT_ONCE = 100
 
@@ -164,10 +157,6 @@ export class EventLog implements EventReader {
   #announced = 0
   #looking: Promise<void> | undefined
   #lookAgain = false
-  #listing: Promise<void> | undefined
-  /** Whether the last listing failed. */
-  #cannotList = false
-  readonly #closing = new AbortController()
 
   constructor(storage: Storage, log: FastifyBaseLogger) {
     this.#storage = storage
@@ -176,50 +165,34 @@ export class EventLog implements EventReader {
     if (storage.isShared) this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
   }
 
-  async read(query: EventQuery): Promise<Event[]> {
-    const { after, limit, types, owner, subject } = query
-    if (types?.length === 0) return []
+  async read({ after, limit, types, owner, subject }: EventQuery): Promise<FoundEvents> {
+    if (types?.length === 0) return { events: [], next: undefined }
     const wanted = [
       ...(types === undefined ? [] : [sql`type IN (${join(types.map((type) => sql`${type}`))})`]),
-      ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
       ...(subject === undefined ? [] : [sql`subject = ${subject}`]),
     ]
-    const lists = await findLists(this.#storage, query)
-    // The events of an owner have an index.
-    if (lists === undefined && (subject === undefined || owner !== undefined)) {
-      return this.#select([sql`position > ${after}`, ...wanted], limit)
-    }
-    const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
-      SELECT (SELECT coalesce(min(position), 1) FROM mortise_event) AS first,
-             (SELECT coalesce(max(position), 0) FROM mortise_event) AS last`)
-    const found: Event[] = []
-    let from = Math.max(after, first - 1)
-    while (lists !== undefined && from < lists.upTo && found.length < limit) {
-      const filters = owner !== undefined && lists.owner === ''
-      const most = Math.max(Math.min(limit - found.length, BATCH), filters ? FILTERED_AT_ONCE : 1)
-      const listed = await findListed(this.#storage, lists, from, most)
-      from = listed.length < most ? lists.upTo : (listed.at(-1)?.position ?? lists.upTo)
-      if (listed.length === 0) break
-      const these = sql`position IN (${positionsOf(listed)})`
-      found.push(...(await this.#select([these, ...wanted], limit - found.length)))
-    }
-    // Reads in pieces, because one read would block the host, or a connection, for its whole
-    // duration.
-    while (from < last && found.length < limit) {
-      const to = from + LOOKED_THROUGH_AT_ONCE
-      const piece = sql`position > ${from} AND position <= ${to}`
-      found.push(...(await this.#select([piece, ...wanted], limit - found.length)))
-      from = to
-      await nextTurn()
-    }
-    return found
-  }
-
-  async #select(conditions: readonly Sql[], limit: number): Promise<Event[]> {
+    const piece = wanted.length === 0 ? undefined : await this.#pieceAfter(after, owner)
+    if (piece?.last === null) return { events: [], next: undefined }
     const rows = await this.#storage.many<Row>(sql`
       SELECT position, ${columns} FROM mortise_event
-      WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)
-    return rows.map(toEvent)
+      WHERE ${join([rangeOf(owner, after, piece?.last), ...wanted], ' AND ')}
+      ORDER BY ${owner === undefined ? sql`` : sql`owner,`} position LIMIT ${limit}`)
+    const events = rows.map(toEvent)
+    if (events.length === limit) return { events, next: events.at(-1) }
+    return { events, next: piece?.next }
+  }
+
+  /** The next events that may be looked at one by one, of an owner or of all. */
+  async #pieceAfter(after: number, owner: string | undefined) {
+    const { last, count } = await this.#storage.one<{ last: number | null; count: number }>(sql`
+      SELECT max(position) AS last, count(*) AS count FROM (
+        SELECT position FROM mortise_event WHERE ${rangeOf(owner, after)}
+        ORDER BY ${owner === undefined ? sql`` : sql`owner,`} position LIMIT ${LOOKED_THROUGH}) AS piece`)
+    if (count < LOOKED_THROUGH) return { last, next: undefined }
+    const next = await this.#storage.maybeOne<Pick<Event, 'id' | 'position'>>(
+      sql`SELECT id, position FROM mortise_event WHERE position = ${last}`,
+    )
+    return { last, next }
   }
 
   async last(): Promise<number> {
@@ -267,8 +240,6 @@ export class EventLog implements EventReader {
     await this.#stopListening()
     this.#lookAgain = false
     await this.#looking
-    this.#closing.abort()
-    await this.#listing
   }
 
   /** Call it once the host's tables exist; after that it wakes by itself. */
@@ -291,7 +262,6 @@ export class EventLog implements EventReader {
         this.#lookAgain = false
         await this.#storage.sequenceOutbox()
         await this.#announce()
-        this.#listing ??= this.#list()
         if (this.#storage.isShared) await pause(LOOK_PAUSE)
       }
     } catch (error) {
@@ -303,27 +273,20 @@ export class EventLog implements EventReader {
       this.#looking = undefined
     }
   }
+}
 
-  /** Puts new events on their lists, behind the requests. */
-  async #list(): Promise<void> {
-    const { signal } = this.#closing
-    try {
-      await pause(LISTED_AFTER, undefined, { signal, ref: false })
-      if ((await this.#storage.maybeOne(unlisted)) === undefined) return
-      while (await this.#storage.transaction(extendLists)) {
-        await pause(LISTING_PAUSE, undefined, { signal, ref: false })
-      }
-      this.#cannotList = false
-    } catch (error) {
-      if (signal.aborted) return
-      // The next event tries again.
-      const level = this.#cannotList || isLoggedElsewhere(error) ? 'debug' : 'warn'
-      this.#cannotList = true
-      this.#log[level](error, 'cannot put new events on their lists; readers search them')
-    } finally {
-      this.#listing = undefined
-    }
-  }
+/**
+ * The events after a position, up to another, of an owner or of all. Rows are compared for PostgreSQL,
+ * which otherwise may search all events for a common owner.
+ */
+function rangeOf(owner: string | undefined, after: number, last: number | null = null): Sql {
+  const upTo = last ?? Number.MAX_SAFE_INTEGER
+  const all = sql`position > ${after} AND position <= ${upTo}`
+  if (owner === undefined) return all
+  return byEngine({
+    sqlite: sql`owner = ${owner} AND ${all}`,
+    postgres: sql`(owner, position) > (${owner}, ${after}) AND (owner, position) <= (${owner}, ${upTo})`,
+  })
 }
 
 /**
@@ -333,8 +296,8 @@ export class EventLog implements EventReader {
  */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
   // Skips old events that must stay, so that they do not block others.
-  const old = yield* many<Pick<Event, 'position' | 'type'>>(sql`
-    SELECT position, type FROM mortise_event WHERE at < ${before}
+  const old = yield* many<Pick<Event, 'position'>>(sql`
+    SELECT position FROM mortise_event WHERE at < ${before}
       AND position IN (
         SELECT position FROM mortise_event AS candidate
         WHERE at >= ${before}
@@ -342,7 +305,8 @@ export function* deleteOldest(before: number, limit: number): Transaction<boolea
         ORDER BY position LIMIT ${limit})
       AND position < (SELECT max(position) FROM mortise_event)`)
   if (old.length === 0) return false
-  yield* unlist(old)
-  yield* run(sql`DELETE FROM mortise_event WHERE position IN (${positionsOf(old)})`)
+  yield* run(
+    sql`DELETE FROM mortise_event WHERE position IN (${join(old.map(({ position }) => sql`${position}`))})`,
+  )
   return old.length === limit
 }

@@ -136,6 +136,9 @@ export function pathOf(url: string): string {
 /** Whether a method only reads. */
 export const isRead = (method: string) => method === 'GET' || method === 'HEAD'
 
+/** Whether a method may change something, so that a request may carry an Idempotency-Key. */
+export const isWrite = (method: string) => !isRead(method) && method !== 'OPTIONS'
+
 /** Sent with every response, even without a route. */
 export const constantHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -17,7 +17,7 @@ import {
   isResource,
   serialize,
 } from '../http/conditional-requests.ts'
-import { isRead } from '../http/head.ts'
+import { isRead, isWrite } from '../http/head.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
 import { toProblem } from '../http/to-problem.ts'
@@ -46,7 +46,7 @@ export const transaction = fp<TransactionOptions>(
     app.addHook('onRequest', (request: WithReply, reply, done) => {
       request[kReply] = reply
       const { 'idempotency-key': header, 'if-match': ifMatch } = request.headers
-      if (header !== undefined && takesKey(request.method)) request[kKey] = parseIdempotencyKey(header)
+      if (header !== undefined && isWrite(request.method)) request[kKey] = parseIdempotencyKey(header)
       if (header !== undefined || ifMatch !== undefined)
         reply.raw.once('finish', () => warnUnprotected(request, reply))
       done()
@@ -61,9 +61,6 @@ export const transaction = fp<TransactionOptions>(
     dependencies: ['callers', 'request-bodies', 'conditional-requests'],
   },
 )
-
-/** Whether requests with this method may carry an Idempotency-Key: those that write. */
-export const takesKey = (method: string) => !isRead(method)
 
 interface WithReply extends FastifyRequest {
   /** Null during a transaction and after the commit. */

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
+import { isWrite } from '../http/head.ts'
 import { hostProblems } from '../http/problems.ts'
-import { takesKey } from '../requests/transaction.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]
@@ -14,7 +14,7 @@ export function problemsOf(route: RouteOptions, schema: FastifySchema | undefine
 
 /** Not on routes without a caller, and not on the host's own routes. */
 export const isProtected = ({ method, config }: RouteOptions) =>
-  takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
+  isWrite(String(method)) && config?.module !== undefined && config.access !== 'public'
 
 const unread = Object.values<TSchema>(
   hostProblems.responses(
@@ -34,8 +34,6 @@ const refused: TSchema = {
 /** Problems of an Idempotency-Key: scopes may have gone since its response was kept. */
 const protectedCodes = ['idempotency-running', 'idempotency-mismatch', 'insufficient-scope'] as const
 
-const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
-
 function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[] {
   const { config, method } = route
   const access = config?.access
@@ -50,11 +48,11 @@ function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[]
     'busy',
   ]
   if (config?.unlimited !== true) codes.push('rate-limited')
-  if (writes(String(method))) codes.push('outcome-unknown', 'storage-full')
+  if (isWrite(String(method))) codes.push('outcome-unknown', 'storage-full')
   if (access !== 'public' || config?.module !== undefined) codes.push('database-unavailable')
   if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
   if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
-  if (access === 'caller' && writes(String(method))) codes.push('cross-site')
+  if (access === 'caller' && isWrite(String(method))) codes.push('cross-site')
   if (mayNotFit(schema?.params as TSchema | undefined)) codes.push('not-found')
   if (isProtected(route)) codes.push(...protectedCodes)
   return codes

@@ -429,7 +429,7 @@ testOnEngines('events of an event handler belong to the trace of the handled eve
   await storage.transaction(() => withTrace(raised('b', 1), traceparent))
   await until(async () => (await events.last()) === 4)
   const read = await events.read({ after: 0, limit: 10, types: ['counter.read'] })
-  t.match(read, [
+  t.match(read.events, [
     { subject: 'a', traceparent: null },
     { subject: 'b', traceparent },
   ])

@@ -1,4 +1,4 @@
-import { byEngine, DAY, defineModule, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import { byEngine, DAY, defineModule, type EventQuery, maybeOne, one, run, sql } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'
@@ -39,8 +39,10 @@ function untilLast(log: EventLog, position: number): Promise<void> {
   return promise.finally(end)
 }
 
-const texts = async (log: EventLog, query: Partial<Parameters<EventLog['read']>[0]> = {}) =>
-  (await log.read({ after: 0, limit: 100, ...query })).map(({ data }) => (data as { text: string }).text)
+const texts = async (log: EventLog, query: Partial<EventQuery> = {}) =>
+  (await log.read({ after: 0, limit: 100, ...query })).events.map(
+    ({ data }) => (data as { text: string }).text,
+  )
 
 testOnEngines(
   'an event is there exactly if its transaction is committed, whole and in its place',
@@ -59,7 +61,8 @@ testOnEngines(
       yield* add('three', 'a')
     })
     await untilLast(log, 3)
-    const events = await log.read({ after: 0, limit: 10 })
+    const { events, next } = await log.read({ after: 0, limit: 10 })
+    t.equal(next, undefined)
     t.match(events, [
       {
         position: 1,
@@ -80,28 +83,90 @@ testOnEngines(
   },
 )
 
-testOnEngines('events of a rare type are found among many others', async (t, open) => {
-  const { storage, log } = await logOf(t, open)
-  const numbers = JSON.stringify(Array.from({ length: 12_000 }, (_, index) => index + 1))
-  await storage.transaction(() =>
+/** `count` events: every third of each owner, every fifth of the large subject, and some of a rare type. */
+const fill = (storage: Storage, count: number) =>
+  storage.transaction(() =>
     run(sql`
-      INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data, traceparent)
+      INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data)
       SELECT value, 'event_' || value,
-             CASE WHEN value IN (1, 5000, 5001, 10000, 12000) THEN 'note.rare' ELSE 'note.added' END,
-             'notes', 'a', NULL, 0, '{"text":"' || value || '"}', NULL
+        CASE WHEN value IN (1, 2500, 2501, 5000, 6000) THEN 'note.rare' ELSE 'note.added' END, 'notes',
+        CASE WHEN value % 5 = 0 THEN 'large' ELSE 'small ' || value END,
+        CASE value % 3 WHEN 0 THEN 'user:ann' WHEN 1 THEN 'user:ben' END, 0, '{"text":"' || value || '"}'
       FROM (${byEngine({
-        sqlite: sql`SELECT value FROM json_each(${numbers})`,
-        postgres: sql`SELECT value::bigint AS value FROM json_array_elements_text(${numbers}::json) AS value`,
+        sqlite: sql`WITH RECURSIVE n (value) AS (VALUES (1) UNION ALL SELECT value + 1 FROM n WHERE value < ${count}) SELECT value FROM n`,
+        postgres: sql`SELECT value FROM generate_series(1, ${count}) AS value`,
       })}) AS numbers`),
   )
-  await storage.transaction(() => add('newest'))
-  await untilLast(log, 12_001)
-  const rare = { types: ['note.rare'] }
-  t.same(await texts(log, rare), ['1', '5000', '5001', '10000', '12000'])
-  t.same(await texts(log, { ...rare, after: 5000, limit: 2 }), ['5001', '10000'])
-  t.same(await texts(log, { types: ['note.never'] }), [])
-  await storage.transaction(() => run(sql`DELETE FROM mortise_event WHERE position < 6000`))
-  t.same(await texts(log, rare), ['10000', '12000'])
+
+testOnEngines(
+  'a read for types or a subject looks at 1,000 events, and says where to read on',
+  async (t, open) => {
+    const { storage, log } = await logOf(t, open)
+    await fill(storage, 6_000)
+    const rare = { types: ['note.rare'], limit: 100 }
+    const first = await log.read({ ...rare, after: 0 })
+    t.match(first.events, [{ position: 1 }])
+    t.strictSame(first.next, { id: 'event_1000', position: 1_000 })
+    t.strictSame(await log.read({ ...rare, after: 1_000 }), {
+      events: [],
+      next: { id: 'event_2000', position: 2_000 },
+    })
+    t.match(await log.read({ ...rare, after: 2_000, limit: 1 }), {
+      events: [{ position: 2_500 }],
+      next: { position: 2_500 },
+    })
+    t.match(await log.read({ ...rare, after: 5_000 }), {
+      events: [{ position: 6_000 }],
+      next: { position: 6_000 },
+    })
+    t.strictSame(await log.read({ ...rare, after: 6_000 }), { events: [], next: undefined })
+    const own = await log.read({ ...rare, owner: 'user:ann', after: 0 })
+    t.strictSame(own.events, [], 'none of the first 1,000 of the owner')
+    t.strictSame(own.next, { id: 'event_3000', position: 3_000 }, 'only the events of the owner count')
+  },
+)
+
+testOnEngines('all pages of a query together have exactly its events', async (t, open) => {
+  const { storage, log } = await logOf(t, open)
+  await fill(storage, 6_000)
+  await storage.transaction(() => run(sql`DELETE FROM mortise_event WHERE position % 7 = 0`))
+  const { events: all } = await log.read({ after: 0, limit: 10_000 })
+  t.ok(all.length > 5_000)
+  for (const types of [undefined, ['note.rare'], ['note.added', 'note.rare', 'note.added'], ['note.never']]) {
+    for (const owner of [undefined, 'user:ann', 'user:nobody']) {
+      for (const subject of [undefined, 'large', 'small 4']) {
+        const found: number[] = []
+        let next: { readonly position: number } | undefined = { position: 0 }
+        while (next !== undefined) {
+          const page = await log.read({ types, owner, subject, after: next.position, limit: 400 })
+          found.push(...page.events.map(({ position }) => position))
+          next = page.next
+        }
+        const wanted = all.filter(
+          (event) =>
+            (types?.includes(event.type) ?? true) &&
+            (owner ?? event.owner) === event.owner &&
+            (subject ?? event.subject) === event.subject,
+        )
+        t.strictSame(
+          found,
+          wanted.map(({ position }) => position),
+          JSON.stringify({ types, owner, subject }),
+        )
+      }
+    }
+  }
+})
+
+testOnPostgres('hosts of the previous version read events, and extend no lists', async (t, open) => {
+  const { storage } = await logOf(t, open)
+  await fill(storage, 10)
+  const listed = sql`SELECT position FROM mortise_event_listed FOR UPDATE SKIP LOCKED`
+  t.strictSame(await storage.transaction(() => maybeOne(listed)), { position: 0 }, 'no event is on a list')
+  const extended = sql`UPDATE mortise_event_listed SET position = 10`
+  await t.rejects(storage.transaction(() => run(extended)))
+  const unlisted = sql`DELETE FROM mortise_event_list WHERE type = 'note.added' AND position IN (1, 2)`
+  t.equal(await storage.transaction(() => run(unlisted)), 0, 'retention goes on')
 })
 
 testOnEngines('the event log is read from a position, by type, owner and subject', async (t, open) => {
@@ -153,7 +218,7 @@ testOnEngines(
     )
     const forget = (before: number) => storage.transaction(() => log.forgetOld(before))
     t.equal(await forget(Date.now() - DAY), true, 'there may be more')
-    t.equal((await log.read({ after: 0, limit: 1 }))[0]?.position, 101)
+    t.equal((await log.read({ after: 0, limit: 1 })).events[0]?.position, 101)
     t.equal(await forget(Date.now() - DAY), false)
     t.same(await texts(log), ['102', '103'])
     await forget(Date.now() + DAY)
@@ -224,7 +289,7 @@ testOnEngines('concurrent events get a position each, in the order of their subj
     }),
   )
   await untilLast(log, 90)
-  const events = await log.read({ after: 0, limit: 100 })
+  const { events } = await log.read({ after: 0, limit: 100 })
   t.same(
     events.map(({ position }) => position),
     Array.from({ length: 90 }, (_, index) => index + 1),

@@ -1,12 +1,10 @@
 import { currentTime } from '@mortise/module-sdk'
 import { plugin } from './module.ts'
-import { ranked } from './repository.ts'
 import { purchaseRoutes } from './routes.ts'
 import { claimPurchases, expirePending } from './service.ts'
 
 export default plugin(async (app, { database, settings, contracts, audit, everyMinute, onClaim }) => {
   purchaseRoutes(app, database, contracts.get('cart'))
-  ranked.foldRegularly(app, database)
   onClaim(claimPurchases)
   const age = settings.expirePendingAfterMinutes * 60_000
   if (age > 0) everyMinute('expire', () => expirePending(currentTime() - age, audit))

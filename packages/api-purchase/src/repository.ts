@@ -1,12 +1,14 @@
 import {
+  byEngine,
   type CursorPage,
   join,
   type ListQuery,
   many,
   type Page,
   PagedList,
-  RankedList,
   type Row,
+  type RowValues,
+  type Sql,
   send,
   sql,
   type Transaction,
@@ -17,8 +19,7 @@ import { type Status, statuses } from './status.ts'
 /**
  * The statements of purchases. Each statement names the owner, or a purchase that the same
  * transaction found by its owner, unless the caller may read all. A deleted purchase keeps its row,
- * so every search has `deleted_at IS NULL`. Every change of a status or of `deleted_at` also
- * updates the ranked list.
+ * so every search has `deleted_at IS NULL`.
  */
 
 /** `seq` is the position in the list of all purchases. It never leaves the module. */
@@ -36,22 +37,15 @@ export const EVERYONE = '*'
 const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export const ranked = new RankedList('purchase', {
-  list: 'status',
-  where: sql`deleted_at IS NULL`,
-  group: 'owner',
-})
-
 const purchases = new PagedList<PurchaseRow>('purchase', {
   columns,
   position: 'seq',
   where: sql`deleted_at IS NULL`,
   walks: true,
-  ranked,
 })
 
 /** `owner` may be EVERYONE, here and below. */
-const ownedBy = (owner: string) => (owner === EVERYONE ? sql`TRUE` : sql`owner = ${owner}`)
+const ownedBy = (owner: string): RowValues => (owner === EVERYONE ? {} : { owner })
 
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
   const rows = yield* many<PurchaseRow & { itemId: string; product: string; quantity: number }>(sql`
@@ -69,21 +63,32 @@ export function* findPurchase(id: string, owner: string): Transaction<PurchaseWi
   return { ...first, items }
 }
 
+/**
+ * Inserts a purchase at the next `seq`, with its items. On PostgreSQL this is one statement: a search
+ * for the purchase would read the newest page of an index, which everyone who purchases writes, so
+ * all of them would conflict.
+ */
 export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
+  const names = sql`id, owner, status, item_count, total_quantity, version, created_at, updated_at`
+  const values = sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
+    ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
   const items = purchase.items.map(
     ({ id, product, quantity }, index) => sql`(${index}, ${id}, ${product}, ${quantity})`,
   )
-  yield* ranked.insert(
-    {
-      columns: sql`id, owner, status, item_count, total_quantity, version, created_at, updated_at`,
-      values: sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
-        ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`,
-      list: purchase.status,
-    },
-    (inserted) => sql`
-      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-      SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`,
+  const itemsOf = (inserted: Sql) => sql`
+    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+    SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`
+  yield* send(
+    byEngine({
+      sqlite: sql`
+        INSERT INTO purchase (seq, ${names}) SELECT coalesce(max(seq), 0) + 1, ${values} FROM purchase`,
+      postgres: sql`
+        WITH inserted AS (INSERT INTO purchase (${names}) VALUES (${values}) RETURNING seq)
+        ${itemsOf(sql`inserted`)}`,
+    }),
   )
+  const newest = sql`(SELECT max(seq) AS seq FROM purchase) AS inserted`
+  yield* send(byEngine({ sqlite: itemsOf(newest), postgres: sql`` }))
 }
 
 /** Changes the status of a purchase that this transaction found. */
@@ -95,15 +100,13 @@ export function* updateStatus<Purchase extends PurchaseRow>(
   const { seq, version } = purchase
   yield* send(sql`
     UPDATE purchase SET status = ${status}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
-  yield* ranked.move(seq, purchase.status, status)
   return { ...purchase, status, version: version + 1, updatedAt: now }
 }
 
 /** Marks a purchase that this transaction found as deleted. No response shows it again. */
-export function* deletePurchase({ seq, status, version }: PurchaseRow, now: number): Transaction<void> {
+export function* deletePurchase({ seq, version }: PurchaseRow, now: number): Transaction<void> {
   yield* send(sql`
     UPDATE purchase SET deleted_at = ${now}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
-  yield* ranked.remove(seq, status)
 }
 
 /** Transfers all purchases of an owner to another, except deleted ones. */
@@ -132,8 +135,8 @@ export function listPurchases<Item extends { readonly id: string }>(
   { owner, statuses: chosen, reader }: ListedPurchases,
   toItem: (row: PurchaseRow) => Item,
 ): Transaction<Page<Item> | CursorPage<Item>> {
-  const group = owner === EVERYONE ? undefined : owner
-  return purchases.read(query, { known: ownedBy(reader), lists: chosen ?? statuses, group }, toItem)
+  const where = { ...ownedBy(owner), status: chosen ?? statuses }
+  return purchases.read(query, { where, known: ownedBy(reader) }, toItem)
 }
 
 /** The oldest purchases with a status, at most `limit`. */

@@ -12,7 +12,7 @@ export interface FilledPurchases {
   readonly at?: Sql
 }
 
-/** Adds purchases of one item at once, with what everyone's list counts. An owner's list counts later. */
+/** Adds purchases of one item at once. */
 export function* fillPurchases({
   last,
   count,
@@ -27,12 +27,6 @@ export function* fillPurchases({
   yield* run(sql`
     INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
     SELECT seq, 0, 'item_' || seq, 'tea', 1 FROM purchase WHERE seq > ${last}`)
-  for (const level of [1, 2, 3]) {
-    yield* run(sql`
-      INSERT INTO purchase_rank (level, block, list, count)
-      SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
-      ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
-  }
   yield* many(
     byEngine({
       sqlite: sql`SELECT 1`,

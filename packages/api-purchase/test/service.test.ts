@@ -86,7 +86,6 @@ testOnEngines('many purchases expire in several runs', async (t) => {
 
 testOnEngines("everyone's list is exact after creations, changes and deletions", async (t) => {
   const purchases = await purchasesOf(t)
-  // More than two blocks of the ranked list, so that totals are made of its counts.
   const made = await purchases.createMany(140)
   const ids = made.map(({ id }) => id)
   for (const id of ids.slice(0, 6)) await purchases.change(id, 'confirmed')

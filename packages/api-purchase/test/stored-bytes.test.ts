@@ -1,6 +1,5 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { one, sql } from '@mortise/module-sdk'
 import { createTestHost, type TestCaller } from '@mortise/module-testkit'
@@ -45,15 +44,7 @@ test('a caller stores no more than is documented', async (t) => {
   const guest = host.guest()
   for (const product of shortest) await guest.post('/cart/item', { product, quantity: 1000 })
   const copy = join(t.testdir(), 'copy.db')
-  /** The host fills the lists of events in the background. */
-  const isListed = async () => {
-    const { behind } = await host.database.one<{ behind: number }>(sql`
-      SELECT (SELECT max(position) FROM mortise_event)
-        - coalesce((SELECT position FROM mortise_event_listed), 0) AS behind`)
-    return behind === 0
-  }
   const size = async () => {
-    while (!(await isListed())) await pause(20)
     await rm(copy, { force: true })
     await host.database.copyTo(copy)
     return (await stat(copy)).size

@@ -31,14 +31,19 @@ export interface StreamLimits {
   readonly heartbeatSeconds: number
 }
 
+const tooMany = <Status extends 429 | 503>(status: Status, whose = '') => ({
+  status,
+  title: `Too many open streams${whose}`,
+})
+
 /** The problems of `reply.streamEvents`. Their type names the module of the route. */
 export const streamProblems = {
   'credentials-needed': { status: 401, title: 'A stream needs credentials' },
   'event-gone': { status: 410, title: 'The event does not exist any more' },
-  'too-many-streams': { status: 429, title: 'The caller has too many open streams' },
-  'too-many-streams-per-address': { status: 429, title: 'The address has too many open streams' },
-  'streams-exhausted': { status: 503, title: 'Too many open streams' },
-  'guest-streams-exhausted': { status: 503, title: 'Too many open streams of guests' },
+  'too-many-streams': tooMany(429, ' of the caller'),
+  'too-many-streams-per-address': tooMany(429, ' of the address'),
+  'streams-exhausted': tooMany(503),
+  'guest-streams-exhausted': tooMany(503, ' of guests'),
 } as const
 
 /** The codes of the problems that a request for a stream gets. */

@@ -41,13 +41,24 @@ export interface EventQuery {
   readonly subject?: string | undefined
 }
 
+export interface FoundEvents {
+  /** In order of position. */
+  readonly events: Event[]
+  /**
+   * Where to read on: the next query is `after` its position. Undefined if there were no more. It
+   * may be an event that the query does not ask for.
+   */
+  readonly next: Pick<Event, 'id' | 'position'> | undefined
+}
+
 /** The events of the application, in one sequence. Events stay for `events.retentionDays`. */
 export interface EventLog {
   /**
    * Returns events in order of position. The log never adds an event before one that it has
-   * returned.
+   * returned. For `types` or a `subject` it looks at 1,000 events of the owner, or of all, at most:
+   * it may then return fewer than `limit`, or none, while there are more.
    */
-  read(query: EventQuery): Promise<Event[]>
+  read(query: EventQuery): Promise<FoundEvents>
   /** The position of the newest event, or 0 if there is none. */
   last(): Promise<number>
   /** The newest event, or the newest that `owner` may see. Undefined if there is none. */

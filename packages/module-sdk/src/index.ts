@@ -25,6 +25,7 @@ export {
   type Event,
   type EventLog,
   type EventQuery,
+  type FoundEvents,
   type React,
   toCloudEvent,
 } from './events.ts'
@@ -33,9 +34,9 @@ export { FilePart, type FilePartOptions, type ReceivedFile } from './file-part.t
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
 export { Loop, type LoopOptions, type Rest } from './loop.ts'
+export type { RowValues } from './ordered-rows.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'
-export { RankedList, type RankedListOptions, type RankedPage } from './ranked-list.ts'
 export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
 export { pauseAfter } from './retries.ts'
 export {

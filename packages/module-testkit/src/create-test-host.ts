@@ -124,7 +124,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     database,
     async events() {
       await database.sequenceOutbox()
-      return events.read({ after: 0, limit: Number.MAX_SAFE_INTEGER })
+      return (await events.read({ after: 0, limit: Number.MAX_SAFE_INTEGER })).events
     },
     user: (subject, scope) => TestCaller.user(serving, config, subject, scope),
     guest: () => TestCaller.guest(serving, config),

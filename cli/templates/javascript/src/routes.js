@@ -1,6 +1,6 @@
 import { answer, Deleted, IdParams, PageOf, pageQuery, Strict } from '@mortise/module-sdk'
 import { responses } from './module.js'
-import { isOwn, myThings } from './repository.js'
+import { myThings } from './repository.js'
 import { MyThing, NewMyThing } from './schemas.js'
 import { addMyThing, removeMyThing, showMyThing, toMyThing } from './service.js'
 
@@ -19,7 +19,7 @@ export function myThingRoutes(app, database, mostPerCaller) {
     },
     async ({ caller, query }, reply) =>
       reply.paged(
-        await database.snapshot(() => myThings.page(query, { where: isOwn(caller.id) }, toMyThing)),
+        await database.snapshot(() => myThings.page(query, { where: { owner: caller.id } }, toMyThing)),
       ),
   )
 

@@ -9,7 +9,7 @@ import {
   Strict,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
-import { isOwn, myThings } from './repository.ts'
+import { myThings } from './repository.ts'
 import { MyThing, NewMyThing } from './schemas.ts'
 import { addMyThing, removeMyThing, showMyThing, toMyThing } from './service.ts'
 
@@ -28,7 +28,7 @@ export function myThingRoutes(app: ModuleInstance, database: Database, mostPerCa
     },
     async ({ caller, query }, reply) =>
       reply.paged(
-        await database.snapshot(() => myThings.page(query, { where: isOwn(caller.id) }, toMyThing)),
+        await database.snapshot(() => myThings.page(query, { where: { owner: caller.id } }, toMyThing)),
       ),
   )
 

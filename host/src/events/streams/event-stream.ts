@@ -121,10 +121,14 @@ export class EventStream extends Readable implements Follower {
     // Events up to this position exist before the search, so the search finds each one or does not
     // select it.
     const seen = await tail.start()
-    const found = await events.read({ ...selection, after: this.#position, limit: BATCH })
+    const { events: found, next } = await events.read({
+      ...selection,
+      after: this.#position,
+      limit: BATCH,
+    })
     if (this.#hasEnded) return
     for (const event of found) this.#isWanted = this.push(new SerializedEvent(event).frame)
     const last = found.at(-1)?.position ?? 0
-    this.#position = found.length < BATCH ? Math.max(last, seen, this.#position) : last
+    this.#position = next?.position ?? Math.max(last, seen, this.#position)
   }
 }

@@ -91,7 +91,7 @@ export class LiveEvents {
       while (this.#readAgain && this.#position !== undefined) {
         this.#readAgain = false
         const after = this.#position
-        const found = await this.#events.read({ after, limit: BATCH })
+        const { events: found } = await this.#events.read({ after, limit: BATCH })
         // Stopped in the meantime, and perhaps restarted.
         if (this.#position !== after) this.#readAgain = true
         else if (found.length > 0) this.#send(found.map((event) => new SerializedEvent(event)))

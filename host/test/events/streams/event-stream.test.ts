@@ -10,7 +10,7 @@ t.test('a reader of many old events leaves turns to others', async (t) => {
   const events: Partial<EventLog> = {
     async read({ after, limit }) {
       reads += 1
-      return Array.from({ length: Math.min(limit, all - after) }, (_, at) => {
+      const events = Array.from({ length: Math.min(limit, all - after) }, (_, at) => {
         return {
           position: after + at + 1,
           id: `event_${at}`,
@@ -19,6 +19,7 @@ t.test('a reader of many old events leaves turns to others', async (t) => {
           at: 0,
         } as unknown as Event
       })
+      return { events, next: events.at(-1) }
     },
   }
   const tail: Partial<LiveEvents> = { since: () => undefined, start: async () => all, unfollow: () => {} }

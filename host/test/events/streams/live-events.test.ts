@@ -13,10 +13,11 @@ function scriptedLog() {
     last: async () => positions.at(-1) ?? 0,
     async read({ after, limit }) {
       if (failure) throw failure
-      return positions
+      const events = positions
         .filter((position) => position > after)
         .slice(0, limit)
         .map((position) => ({ position }) as Event)
+      return { events, next: events.length === limit ? events.at(-1) : undefined }
     },
     onMore(given) {
       listener = given

@@ -60,7 +60,10 @@ export const EventPage = Type.Object(
       description: 'the path of the next page; it also works later, for new events',
       examples: ['/event?after=event_01kahr3v8ze5x9g2w0m4c7t6ys&limit=50'],
     }),
-    more: Type.Boolean({ description: 'whether the next page has events already' }),
+    more: Type.Boolean({
+      description:
+        'whether there may be more events already: with `types` or `subject` a page may be short, or empty, before the last one',
+    }),
   },
   { title: 'EventPage' },
 )

@@ -16,12 +16,13 @@ export async function listEvents(
 ): Promise<EventPage> {
   const selection = selectionOf(caller, filter)
   const position = await positionOf(events, caller, after)
-  const found = await events.read({ ...selection, after: position, limit: limit + 1 })
+  const { events: found, next } = await events.read({ ...selection, after: position, limit: limit + 1 })
   const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : (next ?? shown.at(-1))
   return {
     data: shown.map(toCloudEvent),
-    next: linkTo(url, 'after', shown.at(-1)?.id ?? after),
-    more: found.length > limit,
+    next: linkTo(url, 'after', last?.id ?? after),
+    more: found.length > limit || next !== undefined,
   }
 }
 

@@ -114,8 +114,8 @@ async function readBehind(
   // match it.
   const seen = await log.last()
   const chosen: string[] = JSON.parse(types)
-  const [oldest] = await log.read({ after: filledTo, limit: 1 })
-  const events = await log.read({
+  const [oldest] = (await log.read({ after: filledTo, limit: 1 })).events
+  const { events, next } = await log.read({
     after: filledTo,
     limit,
     types: chosen.includes(ALL_TYPES) ? undefined : chosen,
@@ -124,7 +124,7 @@ async function readBehind(
   const last = events.at(-1)?.position ?? filledTo
   return {
     events,
-    upTo: events.length < limit ? Math.max(last, seen) : last,
+    upTo: next?.position ?? Math.max(last, seen),
     missedUntil: oldest !== undefined && oldest.position > filledTo + 1 ? oldest.at : undefined,
   }
 }

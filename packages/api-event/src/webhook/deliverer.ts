@@ -168,7 +168,8 @@ export class Deliverer {
   /** The body is the same in every attempt. Undefined if retention deleted the event. */
   async #bodyOf({ id, position, body }: LeasedDelivery): Promise<string | undefined> {
     if (body !== null) return body
-    const [event] = await this.#options.events.read({ after: position - 1, limit: 1 })
+    const { events } = await this.#options.events.read({ after: position - 1, limit: 1 })
+    const [event] = events
     return event?.id === id ? JSON.stringify(toCloudEvent(event)) : undefined
   }
 

@@ -47,10 +47,10 @@ const columns = sql`id, owner, everyone, url, types, description, enabled, disab
   failing_since AS "failingSince", proven_until AS "provenUntil", behind_since AS "behindSince",
   missed_until AS "missedUntil", version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export const webhooks = new PagedList<WebhookRow>('webhook', { columns })
+export const webhooks = new PagedList<WebhookRow>('webhook', { columns, where: sql`deleted_at IS NULL` })
 
 /** `owner` may be EVERYONE, here and below. */
-export const ownedBy = (owner: string) =>
+const ownedBy = (owner: string) =>
   owner === EVERYONE ? sql`deleted_at IS NULL` : sql`deleted_at IS NULL AND owner = ${owner}`
 
 export function findWebhook(id: string, owner: string): Transaction<WebhookRow | undefined> {

@@ -2,7 +2,7 @@ import { newId } from '@mortise/module-sdk'
 import { Client, types } from 'pg'
 import { GUEST_LIFETIME } from './callers.ts'
 import { type Item, MAX_ITEMS, MAX_QUANTITY, toItem } from './cart.ts'
-import { toPurchase, WIDTH } from './purchases.ts'
+import { toPurchase } from './purchases.ts'
 import type { BareStore } from './store.ts'
 
 // The limit on PostgreSQL, which nobody would write by hand: each write is one statement with all
@@ -36,14 +36,11 @@ const BUY = `
   WITH next AS MATERIALIZED (SELECT nextval(pg_get_serial_sequence('purchase', 'seq')) AS seq),
   bought AS (
     INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-    SELECT seq, $1, $2, 'pending', $3, $4, 1, $5, $5 FROM next),
-  items AS (
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-    SELECT seq, item.position - 1, item.id, item.product, item.quantity
-    FROM next, unnest($6::text[], $7::text[], $8::int[])
-      WITH ORDINALITY AS item (id, product, quantity, position))
-  INSERT INTO purchase_rank_change (level, block, list, count)
-  SELECT level, seq / (${WIDTH}::numeric ^ level)::bigint, 'pending', 1 FROM next, generate_series(1, 3) AS level`
+    SELECT seq, $1, $2, 'pending', $3, $4, 1, $5, $5 FROM next)
+  INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+  SELECT seq, item.position - 1, item.id, item.product, item.quantity
+  FROM next, unnest($6::text[], $7::text[], $8::int[])
+    WITH ORDINALITY AS item (id, product, quantity, position)`
 
 /** `byHand`, but for the writes of known callers. What is rare or wrong is left to it. */
 export async function withOneStatement(

@@ -7,7 +7,13 @@ import SqliteDatabase from 'better-sqlite3'
  * every index.
  */
 const migrations = {
-  sqlite: ['@mortise/host/001-guest', '@mortise/api-cart/001-cart', '@mortise/api-purchase/001-purchase'],
+  sqlite: [
+    '@mortise/host/001-guest',
+    '@mortise/api-cart/001-cart',
+    '@mortise/api-purchase/001-purchase',
+    '@mortise/api-purchase/003-groups.sqlite',
+    '@mortise/api-purchase/005-plain-lists.sqlite',
+  ],
   postgres: [
     '@mortise/host/001-guest',
     '@mortise/api-cart/001-cart',
@@ -15,6 +21,7 @@ const migrations = {
     '@mortise/api-purchase/002-counting.postgres',
     '@mortise/api-purchase/003-groups.postgres',
     '@mortise/api-purchase/004-parallel.postgres',
+    '@mortise/api-purchase/005-plain-lists.postgres',
   ],
 }
 

@@ -4,7 +4,7 @@ import { type BareCaller, GUEST_LIFETIME, hashOf, knownGuest } from './callers.t
 import { type Item, type Line, MAX_ITEMS, MAX_QUANTITY, toCart, toItem } from './cart.ts'
 import { withOneStatement } from './one-statement.ts'
 import { migrationTexts } from './open-database.ts'
-import { toPurchase, type Wanted, WIDTH } from './purchases.ts'
+import { toPurchase, type Wanted } from './purchases.ts'
 import type { BareStore } from './store.ts'
 
 export interface PostgresOptions {
@@ -131,15 +131,6 @@ export async function openPostgresStore({ url, schema, oneStatement }: PostgresO
       `items ${items.length}`,
       `INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${places}`,
       [seq, ...items.flatMap((item, position) => [position, item.id, item.product, item.quantity])],
-    )
-    const count = `
-      INSERT INTO purchase_rank_change (level, block, list, count)
-      VALUES (1, $1, 'pending', 1), (2, $2, 'pending', 1), (3, $3, 'pending', 1)`
-    await ask(
-      client,
-      'rank',
-      count,
-      [1, 2, 3].map((level) => Math.floor(seq / WIDTH ** level)),
     )
     return purchase
   }

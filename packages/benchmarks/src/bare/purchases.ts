@@ -4,15 +4,12 @@ import type { Database } from 'better-sqlite3'
 import type { BareCaller } from './callers.ts'
 import type { Purchase } from './schemas.ts'
 
-/** Purchases per block of the counts for paging, as in the module's ranked list. */
-export const WIDTH = 64
 const MAX_QUANTITY = 9999
 
 /** `POST /purchase` by hand, with the same rows as the module. */
 export class BarePurchases {
   readonly #insert
   readonly #insertItem
-  readonly #count
 
   constructor(database: Database) {
     this.#insert = database
@@ -24,10 +21,6 @@ export class BarePurchases {
     this.#insertItem = database.prepare<[number, number, string, string, number]>(
       'INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES (?, ?, ?, ?, ?)',
     )
-    this.#count = database.prepare<[number, number, number]>(`
-      INSERT INTO purchase_rank (level, block, list, count)
-      VALUES (1, ?, 'pending', 1), (2, ?, 'pending', 1), (3, ?, 'pending', 1)
-      ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + 1`)
   }
 
   /** Call this in a transaction. */
@@ -38,7 +31,6 @@ export class BarePurchases {
     items.forEach((item, position) => {
       this.#insertItem.run(seq, position, item.id, item.product, item.quantity)
     })
-    this.#count.run(Math.floor(seq / WIDTH), Math.floor(seq / WIDTH ** 2), Math.floor(seq / WIDTH ** 3))
     return purchase
   }
 }

@@ -1,6 +1,5 @@
 import type { Storage } from '@mortise/host'
 import { byEngine, identifier, sql } from '@mortise/module-sdk'
-import { countTables } from '@mortise/module-sdk/host'
 
 /** The tables of a module, in forms to compare. */
 export class OwnTables {
@@ -25,11 +24,9 @@ export class OwnTables {
     return rows.map(({ name }) => name).filter((name) => name === prefix || name.startsWith(`${prefix}_`))
   }
 
-  /** Without the counts of a `RankedList`, which change in the background. */
   async rows(): Promise<string> {
     const tables: string[] = []
     for (const table of await this.names()) {
-      if (countTables.has(table)) continue
       const rows = await this.#storage.many(sql`SELECT * FROM ${identifier(table)}`)
       tables.push(`${table} ${rows.map((row) => JSON.stringify(row, plain)).sort()}`)
     }
@@ -69,7 +66,6 @@ export class OwnTables {
   async contents(): Promise<Map<string, Record<string, unknown>[]>> {
     const contents = new Map<string, Record<string, unknown>[]>()
     for (const table of await this.names()) {
-      if (countTables.has(table)) continue
       contents.set(table, await this.#storage.many(sql`SELECT * FROM ${identifier(table)}`))
     }
     return contents

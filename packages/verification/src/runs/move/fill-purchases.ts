@@ -1,7 +1,7 @@
 import SqliteDatabase from 'better-sqlite3'
 
 /**
- * Writes purchases with two items each, and their counts, into the database of a stopped
+ * Writes purchases with two items each into the database of a stopped
  * application: one user per thousand purchases, statuses in turn, one in fifty deleted.
  */
 export function fillPurchases(file: string, count: number, issuer: string): void {
@@ -24,13 +24,6 @@ export function fillPurchases(file: string, count: number, issuer: string): void
       SELECT seq, position, 'item_' || lower(hex(randomblob(13))), 'espresso-beans-' || (seq % 100) || 'kg',
         CASE position WHEN 0 THEN 1 ELSE total_quantity - 1 END
       FROM purchase, (SELECT 0 AS position UNION ALL SELECT 1)`)
-    for (const [level, width] of [64, 64 ** 2, 64 ** 3].entries()) {
-      database
-        .prepare(`
-          INSERT INTO purchase_rank (level, block, list, count)
-          SELECT ?, seq / ?, status, count(*) FROM purchase WHERE deleted_at IS NULL GROUP BY 2, 3`)
-        .run(BigInt(level + 1), BigInt(width))
-    }
     database.exec('COMMIT')
   } finally {
     database.close()

@@ -28,7 +28,6 @@ const SUMS: Readonly<Record<string, string>> = {
     sum(total_quantity), sum(version), sum(created_at), sum(updated_at), count(deleted_at)`,
   purchase_item:
     'count(*), sum(purchase_seq), sum(position), sum(length(id)), sum(length(product)), sum(quantity)',
-  purchase_rank: 'count(*), sum(level), sum(block), sum(length(list)), sum(count)',
 }
 
 /** Moves an application during reads, and compares both databases. */

@@ -32,13 +32,6 @@ export function fillDatabase(file: string, rows: number, owner: string): void {
       INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
       SELECT seq, 0, 'item_' || printf('%026d', seq), 'tea', 1 FROM purchase;
       INSERT INTO pile (id, kind, note) SELECT seq, 'kind-' || (seq % 10), hex(randomblob(30)) FROM purchase`)
-    for (const [level, width] of [64, 64 ** 2, 64 ** 3].entries()) {
-      database
-        .prepare(`
-          INSERT INTO purchase_rank (level, block, list, count)
-          SELECT ?, seq / ?, status, count(*) FROM purchase GROUP BY 2, 3`)
-        .run(BigInt(level + 1), BigInt(width))
-    }
     database.exec('COMMIT')
     database.pragma('wal_checkpoint(TRUNCATE)')
   } finally {
