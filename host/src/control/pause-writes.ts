@@ -1,0 +1,35 @@
+import { json } from 'node:stream/consumers'
+import { ConfigError } from '../config/settings.ts'
+import { begin } from './ask-host.ts'
+import { callRunningHost } from './call-running-host.ts'
+import { controlSocket } from './control-socket.ts'
+
+/** How often the holder of a write pause sends a sign of life, in milliseconds. */
+const KEEP_EVERY = 5_000
+
+/** The running host's write pause. It lasts until its release or the end of its connection. */
+export interface PausedWrites {
+  release(): void
+}
+
+/**
+ * Pauses writes in the running host; undefined without a host.
+ * @param file the SQLite file that the caller takes for its database
+ * @throws {Error} with the reason of a refusal
+ */
+export async function pauseWrites(directory: string, file: string): Promise<PausedWrites | undefined> {
+  const { sent, answered, silence } = begin(controlSocket(directory), 'hold', { file })
+  const response = await answered
+  if (typeof response === 'string') return undefined
+  if (response.statusCode === 200) {
+    silence.end()
+    // The next call notices the end of the connection.
+    response.resume().on('error', () => {})
+    const keep = () => void callRunningHost(directory, 'keep').catch(() => {})
+    const timer = setInterval(keep, KEEP_EVERY).unref()
+    sent.once('close', () => clearInterval(timer))
+    return { release: () => void sent.destroy() }
+  }
+  const { reason } = (await json(response)) as { reason?: string }
+  throw new ConfigError(reason ?? `the running host answered ${response.statusCode}`)
+}
