@@ -48,10 +48,13 @@ async function ask(
   firstSign?: number,
 ): Promise<unknown> {
   const operation: Operation = operations[name]
-  const hosts = await controlSockets(directory)
-  const sockets = operation.bySupervisor ? [controlSocket(directory, 'supervisor'), ...hosts] : hosts
   const askOne = (socket: string, patience: Patience) =>
     askAgain(socket, name, input, { firstSign, ...patience })
+  if (operation.bySupervisor) {
+    const output = await askAny([controlSocket(directory, 'supervisor')], askOne)
+    if (output !== undefined) return output
+  }
+  const sockets = await controlSockets(directory)
   return operation.merge === undefined
     ? await askAny(sockets, askOne)
     : await askEvery(sockets, askOne, operation)

@@ -62,7 +62,8 @@ export class ControlListener {
       await rm(socket, { force: true })
       await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
       listener.#server.once('close', () => rmSync(pidFile(socket), { force: true }))
-      listener.#server.listen(socket)
+      // Otherwise a worker's supervisor would accept for it.
+      listener.#server.listen({ path: socket, exclusive: true })
       await once(listener.#server, 'listening')
       await chmod(socket, 0o600)
       return listener
