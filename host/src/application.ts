@@ -178,7 +178,16 @@ export class Application {
   }
 
   static async #start(
-    { directory, port, host, worker, environment, ownsProcess = false, development, signal }: ApplicationOptions,
+    {
+      directory,
+      port,
+      host,
+      worker,
+      environment,
+      ownsProcess = false,
+      development,
+      signal,
+    }: ApplicationOptions,
     listener: ControlListener,
   ): Promise<Application> {
     const config = await readConfig(directory, environment)
@@ -278,7 +287,18 @@ export class Application {
       events.wake()
       const supervisor = isWorker ? process.ppid : undefined
       const places = { listener, supervisor }
-      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed, secrets, ...places }
+      const outliving = {
+        metrics,
+        limits,
+        shares,
+        tokens,
+        tracing,
+        events,
+        watch,
+        closed,
+        secrets,
+        ...places,
+      }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })

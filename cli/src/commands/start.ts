@@ -5,8 +5,8 @@ import type { Application, ApplicationOptions } from '@mortise/host/serving'
 import {
   reportFailure,
   reportServing,
-  sendHeartbeat,
   Supervisor,
+  sendHeartbeat,
   takeWorkerNumber,
   WorkerEndedError,
 } from '@mortise/host/supervising'

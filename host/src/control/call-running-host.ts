@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ApplicationState } from './application-state.ts'
 import { type Answer, askHost, type Patience } from './ask-host.ts'
 import { controlSocket, controlSockets, isOfWorker } from './control-socket.ts'
-import { HostRefusedError, type HostSilentError } from './host-errors.ts'
+import type { HostSilentError } from './host-errors.ts'
 import type { Operation } from './operation.ts'
 import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
 

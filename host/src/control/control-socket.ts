@@ -23,7 +23,8 @@ export type Place = 'host' | 'supervisor' | number
 export function controlSocket(directory: string, place: Place = 'host'): string {
   const socket = hostSocket(directory)
   if (place === 'host') return socket
-  if (place === 'supervisor') return join(dirname(socket), basename(socket).replace(/^(control-)?/, 'supervisor-'))
+  if (place === 'supervisor')
+    return join(dirname(socket), basename(socket).replace(/^(control-)?/, 'supervisor-'))
   return socket.replace(/\.sock$/, `-${place}.sock`)
 }
 

@@ -19,7 +19,10 @@ export async function stateOfWorker(
  * A module may work in the previous worker but not in the next, with a newer host.
  * @throws {Error} with the reason
  */
-export function assertAsGood(before: ApplicationState | undefined, after: ApplicationState | undefined): void {
+export function assertAsGood(
+  before: ApplicationState | undefined,
+  after: ApplicationState | undefined,
+): void {
   // A silent worker reports no modules.
   if (before === undefined) return
   if (after === undefined) throw new Error('it does not respond')

@@ -1,7 +1,7 @@
 import { type Config, tokenIssuers } from '../../config/config.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
 import type { OpenapiDocument } from '../../routes/openapi-document.ts'
-import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/prometheus-format.ts'
+import { gauge, mergeFamilies } from '../../telemetry/prometheus-format.ts'
 import { mergeStates } from '../application-state.ts'
 import { databaseOperation, hostOperation } from '../operation.ts'
 import { pendingSettings } from '../pending-settings.ts'

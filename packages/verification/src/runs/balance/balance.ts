@@ -15,7 +15,9 @@ export const balance: Verification = {
       const { minutes, signal, onProgress } = options
       const schema = ownSchema(await options.postgres())
       const size =
-        minutes === 0 ? { hosts: 2, clients: 8, nginx: false } : { hosts: 3, clients: 64, nginx: hasNginx() }
+        minutes === 0
+          ? { hosts: 2, clients: 8, nginx: false, restarts: 1 }
+          : { hosts: 3, clients: 64, nginx: hasNginx(), restarts: Number.POSITIVE_INFINITY }
       const workers = seed % 2 === 0 ? WORKERS : undefined
       try {
         return await runBalance({ folder, database: schema.url, seed, signal, onProgress, workers, ...size })

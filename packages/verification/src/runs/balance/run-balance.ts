@@ -18,6 +18,8 @@ export interface BalanceOptions {
   readonly hosts: number
   /** The processes of each host; undefined: one. */
   readonly workers: number | undefined
+  /** At most so many times one host replaces its workers. */
+  readonly restarts: number
   readonly clients: number
   readonly seed: number
   /** Put nginx in front. Otherwise the clients use the hosts in turn. */
@@ -161,7 +163,7 @@ class Balance {
         await this.#app(directory, argv)
         done += 1
       }
-      if (this.#options.workers === undefined) continue
+      if (this.#options.workers === undefined || this.#restarts >= this.#options.restarts) continue
       await this.#app(this.#directories[this.#restarts % this.#directories.length] as string, ['restart'])
       this.#restarts += 1
     }
