@@ -78,8 +78,8 @@ export default {
       'A package is used through what it exports.',
       { path: '^(cli|host|packages/[^/]+)/' },
       {
-        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract|check/index)\\.)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|sql|transaction|unrun-steps)\\.'],
+        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|supervising|contract|check/index).)`,
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|sql|transaction|unrun-steps).'],
       },
     ),
     ...inOrder('cli/src', [

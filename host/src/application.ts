@@ -22,13 +22,11 @@ import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import { OwnSecrets } from './control/own-secrets.ts'
-import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { MOVED, WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
-import { HostStoppingError } from './generations/generation-switch.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
 import type { ServingHost } from './generations/serving-host.ts'
@@ -73,8 +71,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly environment?: Environment | undefined
   /** Modules cannot end the process, and `closed` rejects for an uncaught error. */
   readonly ownsProcess?: boolean
-  /** The process is a worker: its parent has the control socket and calls `answer`. */
-  readonly isWorker?: boolean
+  /** The number of this worker among those of its supervisor; absent for a host without one. */
+  readonly worker?: number | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
@@ -95,8 +93,9 @@ interface Parts {
   readonly events: EventLog
   readonly watch: ChangeWatch
   readonly closed: PromiseWithResolvers<void>
-  /** Absent in a worker. */
-  readonly listener: ControlListener | undefined
+  readonly listener: ControlListener
+  /** The process that starts this one again. */
+  readonly supervisor: number | undefined
   readonly secrets: OwnSecrets
 }
 
@@ -116,13 +115,10 @@ export class Application {
   readonly #hold: WritePause
   readonly #stopTelling: readonly (() => void)[]
   readonly #heartbeats: HostHeartbeats | undefined
-  /** The number of silent processes in the parent's last message. */
-  silentWorkers = 0
   #url = ''
   #options: StartOptions = {}
   #cut = 0
   #stopping: Promise<void> | undefined
-  #isEnding = false
   #failure: Error | undefined
 
   private constructor(parts: Parts) {
@@ -168,23 +164,32 @@ export class Application {
    * @throws {Error} EADDRINUSE and the like, of the port
    * @throws the reason of `signal`
    */
-  static async start({ isWorker = false, ...options }: ApplicationOptions): Promise<Application> {
+  static async start(options: ApplicationOptions): Promise<Application> {
     // Before the host reads anything: a command that finds no socket has changed what it will read.
-    const listener = isWorker ? undefined : await ControlListener.open(options.directory)
+    const listener = await ControlListener.open(options.directory, options.worker)
     try {
       return await Application.#start(options, listener)
     } catch (error) {
-      await listener?.close()
+      await listener.close()
       throw error
     }
   }
 
   static async #start(
-    { directory, port, host, environment, ownsProcess = false, development, signal }: ApplicationOptions,
-    listener: ControlListener | undefined,
+    {
+      directory,
+      port,
+      host,
+      worker,
+      environment,
+      ownsProcess = false,
+      development,
+      signal,
+    }: ApplicationOptions,
+    listener: ControlListener,
   ): Promise<Application> {
     const config = await readConfig(directory, environment)
-    const isWorker = listener === undefined
+    const isWorker = worker !== undefined
     const { server } = config
     if (!isWorker) await assertPortFree({ port: port ?? server.port, host: host ?? server.host })
     const logger = createLogger(config.log, development)
@@ -251,7 +256,6 @@ export class Application {
         log: logger,
         onWrongSignature: () => secrets.renewForToken(),
       })
-      const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#heartbeats?.hostsDiffer === true
       const figures = {
         requests: metrics.requests,
@@ -265,7 +269,6 @@ export class Application {
         events,
         tokens,
         notReady,
-        silentWorkers,
         hostsDiffer,
         metrics: figures,
         limits,
@@ -283,11 +286,25 @@ export class Application {
       await remember(config, storage)
       await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tokens, tracing, events, watch, closed, listener, secrets }
+      const supervisor = isWorker ? process.ppid : undefined
+      const places = { listener, supervisor }
+      const outliving = {
+        metrics,
+        limits,
+        shares,
+        tokens,
+        tracing,
+        events,
+        watch,
+        closed,
+        secrets,
+        ...places,
+      }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen({ port, host })
-      await listener?.serve(application.#control)
+      await application.#control.ready()
+      listener.serve(application.#control.routing)
       await installed.react()
       application.#watchLock()
       secrets.follow(tokens, application.#abandoned.signal)
@@ -326,8 +343,10 @@ export class Application {
 
   state(): ApplicationState {
     const { generation, switches, modules } = this.installed
+    const { supervisor } = this.#parts
     return {
       pid: process.pid,
+      ...(supervisor !== undefined && { supervisor }),
       host: hostVersion,
       url: this.url,
       engine: this.#parts.storage.engine,
@@ -386,18 +405,6 @@ export class Application {
         this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
       tellHosts: async () => await this.#heartbeats?.beat(),
     }
-  }
-
-  async answer({ method, path, body }: ControlRequest): Promise<ControlResponse> {
-    if (this.#isEnding) {
-      return { status: 503, body: { reason: new HostStoppingError().message, stopping: true } }
-    }
-    const { statusCode, payload } = await this.#control.inject({
-      method,
-      url: path,
-      ...(method === 'POST' && { payload: (body ?? {}) as object }),
-    })
-    return { status: statusCode, body: JSON.parse(payload) }
   }
 
   /** Like `close`, without cutting idle connections while a request may be on its way. */
@@ -503,14 +510,13 @@ export class Application {
       return await this.#endServing()
     } finally {
       await this.#parts.storage.close()
-      await this.#parts.listener?.close()
+      await this.#parts.listener.close()
     }
   }
 
   async #endServing(): Promise<number> {
-    this.#isEnding = true
     const { listener } = this.#parts
-    listener?.hold()
+    listener.hold()
     this.#abandoned.abort()
     for (const stop of this.#stopTelling) stop()
     this.#parts.watch.end()
@@ -520,7 +526,7 @@ export class Application {
     const timeout = this.#failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
     await settlesWithin(
       timeout,
-      Promise.all([listener?.idle(), this.#control.close(), this.installed.close()]),
+      Promise.all([listener.idle(), this.#control.close(), this.installed.close()]),
     )
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
@@ -537,9 +543,9 @@ export class Application {
 const walMessage = (file: string) =>
   `checkpoints fail: the write-ahead log cannot be copied into ${file}. Acknowledged writes are safe in ${file}-wal, which grows until this ends. Check the disk`
 
-/** The metrics of all processes of the application in `directory`, collected by their parent. */
+/** The metrics of all workers of the application in `directory`. */
 async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {
   const families = await callRunningHost(directory, 'metrics')
   if (families !== undefined) return families
-  throw hostProblems.create('not-ready', 'The parent process does not answer: try again.')
+  throw hostProblems.create('not-ready', 'No worker answers: try again.')
 }

@@ -1,15 +1,15 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
 import { BrokenStorageError, callRunningHost, hasUnfinishedRevert, readConfig } from '@mortise/host'
+import type { Application, ApplicationOptions } from '@mortise/host/serving'
 import {
-  Application,
-  type ApplicationOptions,
   reportFailure,
+  reportServing,
+  Supervisor,
   sendHeartbeat,
-  serveParent,
+  takeWorkerNumber,
   WorkerEndedError,
-  WorkerPool,
-} from '@mortise/host/serving'
+} from '@mortise/host/supervising'
 import {
   beginInClone,
   completeClone,
@@ -58,7 +58,10 @@ export const command: Command = {
       '--new-secret',
       'accept the current secret, or create one; tokens of the previous secret become invalid',
     ],
-    ['--workers <number>', 'the number of processes, at most one per core; needs PostgreSQL (default: 1)'],
+    [
+      '--workers <number>',
+      'the number of hosts on the port, at most one per core; needs PostgreSQL (default: 1)',
+    ],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
   changes: true,
@@ -75,7 +78,7 @@ export const command: Command = {
     const workers = numberOption('--workers', options.workers, [1, 999]) ?? 1
     if (cluster.isWorker) sendHeartbeat()
     await assertIntact(directory)
-    if (cluster.isWorker) return await serveAsWorker(place)
+    if (cluster.isWorker) return await serveAsWorker({ ...place, worker: takeWorkerNumber() })
     await beginInClone(directory)
     if (options.newDatabase === true) await renewIdentity(directory, { database: null })
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
@@ -85,7 +88,7 @@ export const command: Command = {
     await callRunningHost(directory, 'state').catch(() => {})
     await withPatience(COMMAND_TIMEOUT, () => complete(directory, terminal))
     const signals = new StopSignals()
-    const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
+    const running = await unlessStopped<Application | Supervisor>(signals, (signal) =>
       workers === 1
         ? whenDatabaseFree(terminal, signal, () => startOn({ ...place, signal }))
         : startWorkers(workers, { ...place, signal }),
@@ -95,7 +98,7 @@ export const command: Command = {
       return terminal.result({ stopped: signal }, `Stopped by ${signal} before the start was complete.`)
     }
     const stopped = untilStopped(running, signals, terminal)
-    const state = await running.state()
+    const state = 'state' in running ? running.state() : await callRunningHost(directory, 'state')
     if (state === undefined) return await stopped
     const { pid, host: version, url, generation, modules, workers: processes = [] } = state
     const lines = modules.map(
@@ -155,14 +158,14 @@ export async function unlessStopped<Running>(
 
 /** Resolves after a signal stopped the host cleanly. */
 async function untilStopped(
-  running: Application | WorkerPool,
+  running: Application | Supervisor,
   signals: StopSignals,
   terminal?: Terminal,
 ): Promise<void> {
   const stop = () => {
     if (terminal !== undefined && isOnTerminal())
       terminal.note('Stopping: the host finishes the open requests. Press Ctrl-C again to end at once.')
-    running.stop(signals.stop.reason).catch(() => {}) // `closed` reports it
+    running.stop(signals.stop.reason as NodeJS.Signals).catch(() => {}) // `closed` reports it
   }
   if (signals.stop.aborted) stop()
   else signals.stop.addEventListener('abort', stop)
@@ -181,14 +184,14 @@ export function storageFailed(error: unknown): unknown {
   return hostStorageFailed({ reason: error.message, cause: error })
 }
 
-/** The work of a worker from `startWorkers`. Its parent reports failures. */
+/** The work of a worker from `startWorkers`. Its supervisor reports failures. */
 async function serveAsWorker(place: Omit<StartOptions, 'signal'>): Promise<void> {
   try {
     const signals = new StopSignals()
     const running = await unlessStopped(signals, (signal) => startOn({ ...place, signal }))
     if (running === undefined) return
     const stopped = untilStopped(running, signals)
-    await serveParent(running)
+    await reportServing(running)
     await stopped
   } catch (error) {
     const { code, exitCode, message, hint } = await explain(error)
@@ -200,11 +203,11 @@ async function serveAsWorker(place: Omit<StartOptions, 'signal'>): Promise<void>
 async function startWorkers(
   count: number,
   { directory, port, host, signal }: StartOptions,
-): Promise<WorkerPool> {
+): Promise<Supervisor> {
   if ((await readConfig(directory)).databaseFile !== undefined) throw needsPostgres()
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
   try {
-    return await WorkerPool.start({
+    return await Supervisor.start({
       directory,
       count,
       // The package that was called: it finds the host that is pinned at that time.
@@ -239,9 +242,10 @@ const unusable: Readonly<Record<string, string>> = {
 }
 
 export async function startOn(options: StartOptions): Promise<Application> {
-  const { isWorker } = cluster
+  // A supervisor does without it.
+  const { Application } = await import('@mortise/host/serving')
   try {
-    return await Application.start({ ownsProcess: true, isWorker, ...options })
+    return await Application.start({ ownsProcess: true, ...options })
   } catch (error) {
     if (error === options.signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }

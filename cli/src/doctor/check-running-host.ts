@@ -42,7 +42,7 @@ const silentTrouble = ({ silentWorkers = [] }: ApplicationState): FixableFinding
     id: 'worker-silent',
     severity: 'warning',
     message: `Worker process ${pid} does not respond. The others serve.`,
-    hint: `Its parent replaces it 10 s after it was stopped, or after its event loop was blocked for 40 s. To replace it now: kill -9 ${pid}`,
+    hint: `Its supervisor replaces it 10 s after it was stopped, or after its event loop was blocked for 40 s. To replace it now: kill -9 ${pid}`,
   }))
 
 function* restartTrouble({ pid, host }: ApplicationState, next: string): Findings {

@@ -54,7 +54,7 @@ export const needsPostgres = define.refused(
   'Start it without --workers, or set "database" or APP_DATABASE to a PostgreSQL URL.',
 )
 
-export const workersFailed = define.unexpected(
+export const workersFailed = define.fatal(
   'workers-failed',
   'The host stopped because its processes keep ending: {reason}',
   {

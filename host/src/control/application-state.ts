@@ -22,22 +22,29 @@ export interface ApplicationState {
     /** Of a paused one, if it has an end: RFC 3339, UTC. */
     readonly until?: string
   }[]
-  /** The processes that serve, if `pid` is their parent; absent for a single process. */
+  /** The process that starts this host again when it ends; absent without one. */
+  readonly supervisor?: number
+  /** The hosts that serve, if `pid` is their supervisor. */
   readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
   /** The workers that do not respond now; absent if all do. */
   readonly silentWorkers?: readonly number[]
 }
 
-/** The worst state of each module, the oldest generation. `silent` processes have no state. */
+/**
+ * The state of the hosts of one folder: the worst of each module, the oldest generation. `silent`
+ * processes have no state.
+ */
 export function mergeStates(
-  states: readonly ApplicationState[],
+  states: readonly [ApplicationState, ...ApplicationState[]],
   silent: readonly number[] = [],
 ): ApplicationState {
-  const [first] = states as [ApplicationState]
+  const [first] = states
   const lowest = states.reduce((least, state) => (state.generation < least.generation ? state : least), first)
+  const { supervisor, ...common } = lowest
+  if (supervisor === undefined) return common
   return {
-    ...lowest,
-    pid: process.pid,
+    ...common,
+    pid: supervisor,
     switches: Math.max(...states.map(({ switches }) => switches)),
     loadedPackages: Math.max(...states.map(({ loadedPackages }) => loadedPackages)),
     modules: lowest.modules.map((module) => worst(module.id, states) ?? module),

@@ -1,17 +1,15 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { acquireFileLock, type FileLock, StorageBusyError } from '@mortise/storage'
-import type { FastifyInstance } from 'fastify'
 import { http } from '../config/node-http.ts'
-import { assertNoHost, controlSocket, hostLockFile } from './control-socket.ts'
+import { assertNoHost, controlSocket, hostLockFile, type Place } from './control-socket.ts'
 import { pidFile } from './host-process.ts'
 import { PHASE_HEADER, type Phase } from './phase.ts'
-import { sendProgress } from './send-progress.ts'
 
-/** How often a waiting request gets a sign of life, in milliseconds. */
+/** How often a request that waits or is in progress gets a sign of life, in milliseconds. */
 const SIGN_INTERVAL = 1_000
 
 /**
@@ -28,7 +26,7 @@ export class ControlListener {
   readonly #waiting = new Map<ServerResponse, () => void>()
   readonly #timer: NodeJS.Timeout
   #phase: Phase | undefined = 'starting'
-  #control: FastifyInstance | undefined
+  #listener: RequestListener | undefined
   #begun = 0
   #idle: (() => void) | undefined
   #closed: Promise<void> | undefined
@@ -45,26 +43,27 @@ export class ControlListener {
   }
 
   /**
-   * Claims the application in `directory` for a host on this machine and opens its socket, for this
-   * user alone. Replaces the socket of a dead host.
-   * @throws {StorageBusyError} if another host has it
+   * Claims a place in the application in `directory` for this process and opens its socket, for this
+   * user alone. Replaces the socket of a dead process.
+   * @throws {StorageBusyError} if another process has it
    */
-  static async open(directory: string): Promise<ControlListener> {
-    const socket = controlSocket(directory)
+  static async open(directory: string, place: Place = 'host'): Promise<ControlListener> {
+    const socket = controlSocket(directory, place)
     const folder = dirname(socket)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // Fails, as it should, for a folder of another user.
     await chmod(folder, 0o700)
-    const lock = acquireFileLock(hostLockFile(socket))
+    const lock = acquireFileLock(hostLockFile(directory, place))
     if (lock === undefined) throw new StorageBusyError(`another host runs the application in ${directory}`)
     const listener = new ControlListener(lock)
     try {
       // A host of an earlier version has no lock.
-      await assertNoHost(directory)
+      await assertNoHost(directory, socket)
       await rm(socket, { force: true })
       await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
       listener.#server.once('close', () => rmSync(pidFile(socket), { force: true }))
-      listener.#server.listen(socket)
+      // Otherwise a worker's supervisor would accept for it.
+      listener.#server.listen({ path: socket, exclusive: true })
       await once(listener.#server, 'listening')
       await chmod(socket, 0o600)
       return listener
@@ -74,11 +73,9 @@ export class ControlListener {
     }
   }
 
-  /** From now on `control` responds, also to the requests that wait. */
-  async serve(control: FastifyInstance): Promise<void> {
-    sendProgress(control)
-    await control.ready()
-    this.#control = control
+  /** From now on `listener` responds, also to the requests that wait. */
+  serve(listener: RequestListener): void {
+    this.#listener = listener
     this.#phase = undefined
     for (const begin of this.#waiting.values()) begin()
     this.#waiting.clear()
@@ -124,12 +121,17 @@ export class ControlListener {
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
     this.#begun += 1
+    const timer = setInterval(() => {
+      if (response.headersSent) clearInterval(timer)
+      else response.writeProcessing()
+    }, SIGN_INTERVAL)
     response.once('close', () => {
+      clearInterval(timer)
       this.#begun -= 1
       if (this.#begun === 0) this.#idle?.()
     })
     if (request.headers.expect !== undefined) response.writeContinue()
-    this.#control?.routing(request, response)
+    this.#listener?.(request, response)
   }
 
   /** `writeProcessing` of Node sends no headers. */

@@ -7,13 +7,14 @@ import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { HostStoppingError } from '../generations/generation-switch.ts'
 import { ModuleError } from '../modules/host-module.ts'
+import { dropAbandoned } from './drop-abandoned.ts'
 import type { RunningApplication } from './open-application.ts'
 import { type DatabaseOperation, type HostOperation, RefusedError } from './operation.ts'
 import { operations } from './operations.ts'
 
 /**
- * Serves the operations of the `app` command on a running application, by `inject` or on the
- * control socket: `GET` or `POST` to the name of an operation, with input and output as JSON.
+ * Serves the operations of the `app` command on a running application: `GET` or `POST` to the name of
+ * an operation, with input and output as JSON.
  *
  * A refused operation responds with 409 `{ reason }`, plus the `module` or `stillNeeded` that
  * caused it, with 507 for lack of space, or with 503 and `stopping` by a host that ends; nothing
@@ -36,6 +37,7 @@ export function createControl(application: RunningApplication, logger: FastifyBa
       ...(error instanceof HostStoppingError && { stopping: true }),
     })
   })
+  dropAbandoned(app)
   app.addHook('preClose', async () => application.hold.end())
   const all: [string, HostOperation<TSchema, unknown> | DatabaseOperation<TSchema, unknown>][] =
     Object.entries(operations)

@@ -3,37 +3,67 @@ import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { StorageBusyError } from '@mortise/storage'
 
-/** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
-const MAX_PATH_BYTES = 100
+/** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS); a worker's is longer. */
+const MAX_PATH_BYTES = 96
 
 /**
- * The control socket of the host of the application in `directory`. Each machine has its own, since
- * several may share the folder. An application in a deep folder has it in a user folder below the
- * system's temporary folder.
+ * Who listens on a socket: the one host of the folder, or with `app start --workers` the supervisor,
+ * and each worker by its number.
  */
-export function controlSocket(directory: string): string {
+export type Place = 'host' | 'supervisor' | number
+
+/**
+ * The control socket of a process that serves the application in `directory`. Each machine has its
+ * own, since several may share the folder. An application in a deep folder has it in a user folder
+ * below the system's temporary folder.
+ */
+export function controlSocket(directory: string, place: Place = 'host'): string {
+  const socket = hostSocket(directory)
+  if (place === 'host') return socket
+  if (place === 'supervisor')
+    return join(dirname(socket), basename(socket).replace(/^(control-)?/, 'supervisor-'))
+  return socket.replace(/\.sock$/, `-${place}.sock`)
+}
+
+function hostSocket(directory: string): string {
   const near = join(directory, '.app', `control-${shortHash(hostname(), 8)}.sock`)
   if (Buffer.byteLength(near) <= MAX_PATH_BYTES) return near
   return join(tmpdir(), `mortise-${process.getuid?.() ?? 'user'}`, `${shortHash(directory, 16)}.sock`)
 }
 
-/** Likeliest first: a machine's name changes, and an older host named the socket differently. */
+/**
+ * The sockets of hosts, whether or not a process listens. Likeliest first: a machine's name changes,
+ * and an older host named the socket differently.
+ */
 export async function controlSockets(directory: string): Promise<string[]> {
   const own = controlSocket(directory)
-  const names = await readdir(join(directory, '.app')).catch(() => [])
-  const others = names.filter((name) => /^control.*\.sock$/.test(name))
-  return [...new Set([own, ...others.map((name) => join(directory, '.app', name))])]
+  const stem = basename(own, '.sock')
+  const near = await socketsIn(join(directory, '.app'), 'control')
+  const far = await socketsIn(dirname(own), stem)
+  return [...new Set([own, ...far, ...near])]
 }
 
-/** The lock of the host that has the socket. */
-export const hostLockFile = (socket: string) => socket.replace(/\.sock$/, '.lock')
+async function socketsIn(folder: string, stem: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names
+    .filter((name) => name.startsWith(stem) && name.endsWith('.sock'))
+    .sort()
+    .map((name) => join(folder, name))
+}
 
-/** @throws {StorageBusyError} if a host serves this folder on this machine */
-export async function assertNoHost(directory: string): Promise<void> {
-  const socket = connect(controlSocket(directory))
+/** Whether it is a worker's: its supervisor replaces a worker that does not respond. */
+export const isOfWorker = (socket: string): boolean => /-\d{1,3}\.sock$/.test(socket)
+
+/** The lock of a process that has a socket. A host and a supervisor of one folder exclude each other. */
+export const hostLockFile = (directory: string, place: Place): string =>
+  controlSocket(directory, place === 'supervisor' ? 'host' : place).replace(/\.sock$/, '.lock')
+
+/** @throws {StorageBusyError} if a process listens on `path` */
+export async function assertNoHost(directory: string, path: string): Promise<void> {
+  const socket = connect(path)
   try {
     await once(socket, 'connect')
   } catch (error) {

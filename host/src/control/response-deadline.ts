@@ -43,7 +43,10 @@ export class ResponseDeadline {
   #waited = 0
   #phase: Phase | undefined
 
-  /** @param firstSign replaces the usual limit, in milliseconds */
+  /**
+   * @param firstSign replaces the usual limit, in milliseconds. A host that was silent has less, unless
+   * it is longer than usual: a supervisor replaces the host meanwhile.
+   */
   constructor(
     socket: string,
     operation: Operation,
@@ -53,7 +56,7 @@ export class ResponseDeadline {
     this.#socket = socket
     this.#operation = operation
     this.#giveUp = giveUp
-    this.#limit = silent.has(socket) ? ONCE_MORE : firstSign
+    this.#limit = silent.has(socket) && firstSign <= FIRST_SIGN ? ONCE_MORE : firstSign
     this.#timer = setInterval(() => this.#tick(), TICK)
   }
 

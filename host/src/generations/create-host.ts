@@ -89,7 +89,6 @@ export interface HostOptions {
   /** Whether another host of the database serves something else now. */
   readonly hostsDiffer?: () => boolean
   /** The number of other processes that do not respond. */
-  readonly silentWorkers?: () => number
   /** Called for each module before its registration. */
   readonly onRegister?: (id: string) => void
   /** Called with the access of each route (`GET /cart`) of a module. */
@@ -103,7 +102,7 @@ export interface HostOptions {
  * @throws {ModuleError} if a module cannot be registered; the partial instance is closed then
  */
 export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
-  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
+  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
   const database = parts.tracing?.database(storage) ?? storage
   const { publicUrl, basePath } = config
@@ -165,7 +164,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           eventTypes: tellsEvents(modules) ? eventTypes : [],
         })
         await api.register(docsPage, { application })
-        await api.register(health, { notReady, silentWorkers })
+        await api.register(health, { notReady })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
         await api.register(guestRoutes, { database, guests, cookie, claims })

@@ -5,20 +5,15 @@ import { hostProblems } from '../http/problems.ts'
 export interface HealthOptions {
   /** The reason why the application cannot serve now, a sentence; undefined while it can. */
   readonly notReady?: (() => string | undefined) | undefined
-  /** A load balancer need not remove this host for other processes that do not respond. */
-  readonly silentWorkers?: (() => number) | undefined
 }
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy' })
-const Ready = Type.Object(
-  { status: Type.Literal('ok'), silentWorkers: Type.Optional(Type.Integer({ minimum: 1 })) },
-  { title: 'Ready' },
-)
+const Ready = Type.Object({ status: Type.Literal('ok') }, { title: 'Ready' })
 const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
 /** Liveness and readiness. The reason for unreadiness is logged where it begins. */
-export const health = fp<HealthOptions>(async (app, { notReady, silentWorkers = () => 0 }) => {
+export const health = fp<HealthOptions>(async (app, { notReady }) => {
   app.get(
     '/health/live',
     { config, schema: { summary: 'Whether the process is alive', response: { 200: Healthy } } },
@@ -42,7 +37,7 @@ export const health = fp<HealthOptions>(async (app, { notReady, silentWorkers = 
       // Probes every second would fill the log.
       reply.refused = true
       if (reason !== undefined) throw hostProblems.create('not-ready', reason)
-      return { status: 'ok', ...(silentWorkers() > 0 && { silentWorkers: silentWorkers() }) }
+      return { status: 'ok' }
     },
   )
 })

@@ -4,6 +4,7 @@ import { type ApplicationState, mergeStates } from '../../src/control/applicatio
 const state = (pid: number, generation: number, reason?: string): ApplicationState => ({
   ...{
     pid,
+    supervisor: 4711,
     generation,
     host: '1.0.0',
     url: 'http://127.0.0.1:3000',
@@ -22,7 +23,7 @@ const state = (pid: number, generation: number, reason?: string): ApplicationSta
 
 t.test('the readiness of several processes is that of the last one', async (t) => {
   t.match(mergeStates([state(1, 8), state(2, 7)]), {
-    ...{ pid: process.pid, generation: 7, switches: 2, loadedPackages: 8 },
+    ...{ pid: 4711, generation: 7, switches: 2, loadedPackages: 8 },
     modules: [{ state: 'active' }],
     workers: [
       { pid: 1, generation: 8 },
@@ -32,7 +33,7 @@ t.test('the readiness of several processes is that of the last one', async (t) =
 })
 
 t.test('a module that fails in one process has failed', async (t) => {
-  const reasonIn = (...states: ApplicationState[]) => mergeStates(states).modules[0]
+  const reasonIn = (...states: [ApplicationState, ...ApplicationState[]]) => mergeStates(states).modules[0]
   t.match(reasonIn(state(1, 7), state(2, 7, 'no luck')), {
     state: 'failed',
     reason: 'in 1 of 2 processes: no luck',

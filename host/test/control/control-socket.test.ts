@@ -26,7 +26,8 @@ t.test('a socket in use stays, the socket of a dead host is replaced', async (t)
     control.get('/state', async () => ({ pid }))
     const listener = await ControlListener.open(directory)
     t.teardown(() => listener.close())
-    await listener.serve(control)
+    await control.ready()
+    listener.serve(control.routing)
     return listener
   }
   const first = await opened(1)
@@ -56,7 +57,8 @@ t.test('requests wait for a host that starts, and for the end of one that stops'
     return { answer }
   }
   const early = await asked('starting')
-  await listener.serve(control)
+  await control.ready()
+  listener.serve(control.routing)
   t.match(await early.answer, { pid: 1 })
   listener.hold()
   const late = await asked('stopping')

@@ -6,8 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { configFile } from '../../src/config/config.ts'
-import { callRunningHost, pauseWrites } from '../../src/control/call-running-host.ts'
+import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
+import { pauseWrites } from '../../src/control/pause-writes.ts'
 import { applicationFolder } from '../application-folder.ts'
 
 /** An application; `post` writes a guest, which answers 201. */

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { mintApplicationToken } from '../../src/callers/mint-token.ts'
+import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { applicationFolder, install, oneRoute, uninstall } from '../application-folder.ts'
 import { testOnPostgres } from '../engines.ts'
 
@@ -40,12 +41,11 @@ t.test('requests are counted by route, whatever paths callers ask for', async (t
 })
 
 t.test('metrics continue over generations', async (t) => {
-  const { ask, figure, directory, application } = await running(t, {}, oneRoute('note', 'old'))
+  const { ask, figure, directory } = await running(t, {}, oneRoute('note', 'old'))
   const name = requests('method="GET",route="/note",module="note",status="2xx"')
-  const activate = () => application.answer({ method: 'POST', path: '/activate' })
   await ask('/note')
   await install(t, directory, oneRoute('note', 'new', '2.0.0'))
-  t.match(await activate(), { status: 200 })
+  t.match(await callRunningHost(directory, 'activate'), { generation: 2 })
   await ask('/note')
   t.equal(await figure(name), 3, 'the self-check asks as well')
   t.equal(await figure('mortise_generation'), 2)
@@ -53,7 +53,7 @@ t.test('metrics continue over generations', async (t) => {
   t.equal(await figure('mortise_retained_packages'), 1)
   t.equal(await figure('mortise_module_up{module="note",version="2.0.0"}'), 1)
   await uninstall(directory, 'note')
-  await activate()
+  await callRunningHost(directory, 'activate')
   t.equal(await figure(name), 3)
   t.equal(await figure('mortise_module_up{module="note",version="2.0.0"}'), undefined)
 })
@@ -97,7 +97,7 @@ t.test('requests of a previous generation count as in flight', async (t) => {
   const answer = await fetch(`${application.url}/slow`)
   t.equal(await figure('mortise_requests_in_flight'), 2)
   await uninstall(directory, 'slow')
-  await application.answer({ method: 'POST', path: '/activate' })
+  await callRunningHost(directory, 'activate')
   t.match(await ask('/slow'), { status: 404 })
   t.equal(await figure('mortise_requests_in_flight'), 2)
   process.emit('slow' as never)

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, hostOperation, RefusedError } from '../operation.ts'
-import { byAll, byAllOrReplaced, byAllResponsive } from '../pool.ts'
 
 /** Serves the current modules.lock.json. */
 export const activate = hostOperation({
@@ -14,12 +13,12 @@ export const activate = hostOperation({
   }),
   // Code of a module may block the event loop while it loads.
   holdsLoop: 30_000,
-  inPool: byAllOrReplaced,
   async run(host, { again, config }) {
     const generation = await host.installed.activate({ probed: true, again, config })
     await host.tellHosts()
     return { generation }
   },
+  merge: (outputs) => ({ generation: Math.min(...outputs.map(({ generation }) => generation)) }),
 })
 
 /** At least this many seconds. Returns `watched` if the watch continues. */
@@ -28,8 +27,8 @@ export const settle = hostOperation({
   // Until `LoopWatchdog` ends the process.
   holdsLoop: 45_000,
   isAwaited: true,
-  inPool: byAllResponsive,
   run: async (host, { generation, seconds }) => ({ verdict: await host.settle(generation, seconds * 1000) }),
+  merge: ([first, ...others]) => others.find(({ verdict }) => verdict !== 'settled') ?? first,
 })
 
 /** How long a caller waits for the end of a previous generation, in milliseconds. */
@@ -42,7 +41,6 @@ const TIMEOUT = 10_000
 export const retired = databaseOperation({
   changesNothing: true,
   input: Type.Object({ modules: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))) }),
-  inPool: byAll,
   async run(application, { modules = [] }) {
     const retired = application.installed?.retired() ?? Promise.resolve()
     if (!(await settlesWithin(TIMEOUT, retired))) {
@@ -53,12 +51,13 @@ export const retired = databaseOperation({
     await assertMigrationsUnused(application, modules)
     return {}
   },
+  merge: () => ({}),
 })
 
-/** Replaces the processes that serve, one by one. */
+/** Replaces the hosts of `app start --workers` one by one. */
 export const restart = hostOperation({
+  bySupervisor: true,
   async run(): Promise<{ readonly workers: number }> {
     throw new RefusedError('it is one process, so a restart would interrupt service')
   },
-  inPool: async (pool) => ({ status: 200, body: { workers: await pool.restart() } }),
 })

@@ -2,18 +2,15 @@ import { currentTime } from '@mortise/module-sdk/current-time'
 import { type Config, tokenIssuers } from '../../config/config.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
 import type { OpenapiDocument } from '../../routes/openapi-document.ts'
-import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/prometheus-format.ts'
+import { gauge, mergeFamilies } from '../../telemetry/prometheus-format.ts'
+import { mergeStates } from '../application-state.ts'
 import { databaseOperation, hostOperation } from '../operation.ts'
 import { pendingSettings } from '../pending-settings.ts'
-import { noResponse } from '../pool.ts'
 
 export const state = hostOperation({
   reads: true,
   run: async (host) => host.state(),
-  async inPool(pool) {
-    const state = await pool.state()
-    return state === undefined ? noResponse(pool) : { status: 200, body: state }
-  },
+  merge: mergeStates,
 })
 
 /** Host settings that differ from what the host uses. */
@@ -61,17 +58,13 @@ export const schema = databaseOperation({
 export const metrics = hostOperation({
   reads: true,
   run: (host) => host.metrics(),
-  async inPool(pool, request) {
-    const answers = await pool.askAll(request)
-    const families = answers.flatMap(({ status, body }) => (status === 200 ? [body as MetricFamily[]] : []))
-    // Those whose figures are missing, not those that are silent by now.
-    const silent = answers.filter(({ status }) => status === 504).length
-    const processes = gauge('mortise_workers', 'Processes of app start --workers by state', 'max', [
-      { labels: { state: 'serving' }, value: pool.serving - silent },
-      { labels: { state: 'silent' }, value: silent },
-    ])
-    return { status: 200, body: [...mergeFamilies(families), processes] }
-  },
+  merge: (outputs, silent) => [
+    ...mergeFamilies(outputs),
+    gauge('mortise_workers', 'Processes of app start --workers by state', 'max', [
+      { labels: { state: 'serving' }, value: outputs.length },
+      { labels: { state: 'silent' }, value: silent.length },
+    ]),
+  ],
 })
 
 export const openapi = databaseOperation({

@@ -16,6 +16,10 @@ export interface BalanceOptions {
   /** The URL of an empty schema, or of one from an earlier run. */
   readonly database: string
   readonly hosts: number
+  /** The processes of each host; undefined: one. */
+  readonly workers: number | undefined
+  /** At most so many times one host replaces its workers. */
+  readonly restarts: number
   readonly clients: number
   readonly seed: number
   /** Put nginx in front. Otherwise the clients use the hosts in turn. */
@@ -32,7 +36,8 @@ const FAILURES_TOLD = 50
 
 /**
  * Several hosts, each with its own folder, on one PostgreSQL. Shoppers use them in turn while a
- * third module is changed on each. No request may fail. At the end, carts and purchases must be
+ * third module is changed on each, and after each change one of them replaces its workers. No request
+ * may fail. At the end, carts and purchases must be
  * exactly the acknowledged ones.
  */
 export async function runBalance(options: BalanceOptions): Promise<Outcome> {
@@ -48,6 +53,7 @@ class Balance {
   readonly #options: BalanceOptions
   readonly #failures: string[] = []
   readonly #directories: string[] = []
+  #restarts = 0
   #hosts: readonly Host[] = []
   #shoppers: readonly Shopper[] = []
   #balancer: Balancer | undefined
@@ -76,7 +82,13 @@ class Balance {
     const requests = this.#shoppers.reduce((sum, shopper) => sum + shopper.requests, 0)
     const busy = this.#shoppers.reduce((sum, shopper) => sum + shopper.busy, 0)
     const purchases = await this.#compare(callers)
-    const figures = { requests, 'asked to try again': busy, changes, purchases }
+    const figures = {
+      requests,
+      'asked to try again': busy,
+      changes,
+      'rolling restarts': this.#restarts,
+      purchases,
+    }
     return outcome(figures, this.#failures, ['changes', 'purchases'])
   }
 
@@ -108,7 +120,9 @@ class Balance {
 
   /** @returns a function that chooses the host of each request */
   async #serve(): Promise<() => string> {
-    this.#hosts = await Promise.all(this.#directories.map((directory) => Host.start(directory)))
+    this.#hosts = await Promise.all(
+      this.#directories.map((directory) => Host.start(directory, this.#options.workers)),
+    )
     const ports = this.#hosts.map(({ port }) => port)
     if (this.#options.nginx) {
       this.#balancer = await startNginx(join(this.#options.folder, 'nginx'), ports)
@@ -146,12 +160,19 @@ class Balance {
     for (const argv of await prepareChanges(this.#options.folder)) {
       for (const directory of this.#directories) {
         if (this.#options.signal.aborted) return done
-        const { exitCode, said } = await runApp(directory, argv)
-        if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
+        await this.#app(directory, argv)
         done += 1
       }
+      if (this.#options.workers === undefined || this.#restarts >= this.#options.restarts) continue
+      await this.#app(this.#directories[this.#restarts % this.#directories.length] as string, ['restart'])
+      this.#restarts += 1
     }
     return done
+  }
+
+  async #app(directory: string, argv: readonly string[]): Promise<void> {
+    const { exitCode, said } = await runApp(directory, argv)
+    if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
   }
 
   /** @returns the number of purchases */

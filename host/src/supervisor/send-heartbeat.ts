@@ -2,11 +2,11 @@ import { url as debuggerUrl } from 'node:inspector'
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
-/** Names the descriptor of the heartbeats. An older parent may not listen to any. */
+/** Names the descriptor of the heartbeats. Without it nobody listens. */
 export const HEARTBEAT_FD = 'MORTISE_PULSE'
 
 /**
- * Writes a character to the parent at once and then each second: `+` if the event loop has turned
+ * Writes a character to the supervisor at once and then each second: `+` if the event loop has turned
  * since the last one, otherwise `-`. A thread writes it, so only a stopped process writes nothing.
  */
 export function sendHeartbeat(): void {
@@ -14,7 +14,7 @@ export function sendHeartbeat(): void {
   delete process.env[HEARTBEAT_FD]
   // A debugger may pause this process for any time.
   if (!fd || debuggerUrl() !== undefined) return
-  // Non-blocking, so that no write waits for a stopped parent.
+  // Non-blocking, so that no write waits for a stopped supervisor.
   const channel = new Socket({ fd, readable: false }).unref()
   // At once, so that a process that stops before the thread starts is also noticed.
   channel.write('+')

@@ -25,21 +25,15 @@ export class HeartbeatMonitor {
     source.on('error', () => {})
   }
 
-  /**
-   * Whole seconds for which its event loop seems blocked. The first tick after a sign may come at
-   * once: without it, a sign that is a little late would count as two seconds of silence.
-   */
-  get silentFor(): number {
-    return this.#isKnown ? Math.max(0, this.#sinceTurn - 1) : 0
-  }
-
   /** Called once per second. Returns the reason to replace the worker, if any. */
   tick(phase: 'starts' | 'serves' | 'ends'): string | undefined {
     this.#sinceSign += 1
     this.#sinceTurn += 1
-    // A worker of an older version sends no heartbeat.
+    // A process in a debugger sends no heartbeat.
     if (!this.#isKnown && (phase !== 'starts' || this.#sinceSign < FIRST)) return undefined
-    if (this.#sinceSign >= STOPPED) return `sent no heartbeat for ${this.#sinceSign} s`
+    // On a busy machine a process that starts may not run for seconds, and nobody waits for it.
+    const stopped = phase !== 'starts' ? STOPPED : this.#isKnown ? HUNG : FIRST
+    if (this.#sinceSign >= stopped) return `sent no heartbeat for ${this.#sinceSign} s`
     const limit = phase === 'ends' ? HUNG_AT_END : HUNG
     return this.#sinceTurn >= limit ? `blocked its event loop for ${this.#sinceTurn} s` : undefined
   }

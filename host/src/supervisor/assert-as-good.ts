@@ -1,0 +1,33 @@
+import type { ApplicationState } from '../control/application-state.ts'
+import { askHost } from '../control/ask-host.ts'
+import { controlSocket } from '../control/control-socket.ts'
+
+/** How long a worker may be silent, in milliseconds. */
+const TIMEOUT = 5_000
+
+/** Undefined if it does not respond. */
+export async function stateOfWorker(
+  directory: string,
+  number: number,
+): Promise<ApplicationState | undefined> {
+  const socket = controlSocket(directory, number)
+  const answer = await askHost(socket, 'state', {}, { firstSign: TIMEOUT }).catch(() => undefined)
+  return typeof answer === 'object' && 'body' in answer ? (answer.body as ApplicationState) : undefined
+}
+
+/**
+ * A module may work in the previous worker but not in the next, with a newer host.
+ * @throws {Error} with the reason
+ */
+export function assertAsGood(
+  before: ApplicationState | undefined,
+  after: ApplicationState | undefined,
+): void {
+  // A silent worker reports no modules.
+  if (before === undefined) return
+  if (after === undefined) throw new Error('it does not respond')
+  const works = new Set(before.modules.filter(({ state }) => state === 'active').map(({ id }) => id))
+  for (const { id, state, reason } of after.modules) {
+    if (state === 'failed' && works.has(id)) throw new Error(`${id} fails in it: ${reason}`)
+  }
+}
