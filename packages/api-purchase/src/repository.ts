@@ -25,7 +25,7 @@ import { type Status, statuses } from './status.ts'
 /** `seq` is the position in the list of all purchases. It never leaves the module. */
 export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total'>> & { seq: number; owner: string }
 
-export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity'>
+export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note'>
 
 export interface PurchaseWithItems extends PurchaseRow {
   items: ItemRow[]
@@ -48,18 +48,18 @@ const purchases = new PagedList<PurchaseRow>('purchase', {
 const ownedBy = (owner: string): RowValues => (owner === EVERYONE ? {} : { owner })
 
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
-  const rows = yield* many<PurchaseRow & { itemId: string; product: string; quantity: number }>(sql`
+  const rows = yield* many<PurchaseRow & ItemRow & { itemId: string }>(sql`
     SELECT purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
       purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
       purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt",
-      item.id AS "itemId", item.product, item.quantity
+      item.id AS "itemId", item.product, item.quantity, item.note
     FROM purchase JOIN purchase_item AS item ON item.purchase_seq = purchase.seq
     WHERE purchase.id = ${id} AND purchase.deleted_at IS NULL
       AND (purchase.owner = ${owner} OR ${owner} = ${EVERYONE})
     ORDER BY item.position`)
   const [first] = rows
   if (!first) return undefined
-  const items = rows.map(({ itemId, product, quantity }) => ({ id: itemId, product, quantity }))
+  const items = rows.map(({ itemId, product, quantity, note }) => ({ id: itemId, product, quantity, note }))
   return { ...first, items }
 }
 
@@ -73,10 +73,10 @@ export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Trans
   const values = sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
     ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
   const items = purchase.items.map(
-    ({ id, product, quantity }, index) => sql`(${index}, ${id}, ${product}, ${quantity})`,
+    ({ id, product, quantity, note }, index) => sql`(${index}, ${id}, ${product}, ${quantity}, ${note})`,
   )
   const itemsOf = (inserted: Sql) => sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, note)
     SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`
   yield* send(
     byEngine({

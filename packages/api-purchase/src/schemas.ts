@@ -15,12 +15,14 @@ const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] }
 /** The largest quantity of an item. */
 export const MAX_QUANTITY = 9999
 const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
+const Note = VisibleText({ maxLength: 200, examples: ['ground, for a moka pot'] })
 
 export const PurchaseItem = Type.Object(
   {
     id: Id('item'),
     product: Product,
     quantity: Quantity,
+    note: Nullable(Note),
     name: Nullable(
       Type.String({ description: 'as at the time of the purchase; null without a product catalogue' }),
     ),
@@ -51,12 +53,17 @@ export type PurchaseSummary = Static<typeof PurchaseSummary>
 export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) }, { title: 'Purchase' })
 export type Purchase = Static<typeof Purchase>
 
+const NewPurchaseItem = Strict(
+  { product: Product, quantity: Quantity, note: Type.Optional(Note) },
+  { title: 'NewPurchaseItem' },
+)
+
 export const NewPurchase = Strict(
   {
-    items: Type.Array(Strict({ product: Product, quantity: Quantity }, { title: 'NewPurchaseItem' }), {
+    items: Type.Array(NewPurchaseItem, {
       minItems: 1,
       maxItems: 200,
-      description: 'a repeated product becomes one item with the sum, at most 9999',
+      description: 'a repeated product becomes one item with the sum, at most 9999, and the last note',
     }),
     takeFromCart: Type.Optional(
       Type.Boolean({

@@ -1,4 +1,4 @@
-import type { CartContract } from '@mortise/api-cart/contract'
+import type { CartContract, CartQuantity } from '@mortise/api-cart/contract'
 import {
   type Audit,
   type Caller,
@@ -50,8 +50,8 @@ export function* createPurchase(
     id: newId('purchase'),
     owner: caller.id,
     status: 'pending',
-    items: Array.from(merged, ([product, quantity]) => ({ id: newId('item'), product, quantity })),
-    itemCount: merged.size,
+    items: merged.map((item) => ({ id: newId('item'), ...item })),
+    itemCount: merged.length,
     totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
     version: 1,
     createdAt: now,
@@ -176,7 +176,7 @@ function ownerOf(caller: Caller, { owner }: PurchaseQuery): string {
 
 function* takeAll(
   caller: Caller,
-  merged: ReadonlyMap<string, number>,
+  merged: readonly CartQuantity[],
   cart: CartContract | undefined,
 ): Transaction<void> {
   if (!cart) {
@@ -185,10 +185,8 @@ function* takeAll(
       'No installed module has carts, so nothing was purchased: leave out takeFromCart.',
     )
   }
-  const short = yield* cart.take(
-    caller,
-    Array.from(merged, ([product, quantity]) => ({ product, quantity })),
-  )
+  const quantities = merged.map(({ product, quantity }) => ({ product, quantity }))
+  const short = yield* cart.take(caller, quantities)
   if (short.length > 0) {
     throw problem(
       'cart-changed',
@@ -205,17 +203,18 @@ function chosenStatuses({ status: text }: PurchaseQuery): Status[] | undefined {
   return statuses.filter((status) => chosen.has(status))
 }
 
-/** Quantities by product, in the order of first mention. */
-function mergeItems(items: NewPurchase['items']): Map<string, number> {
-  const merged = new Map<string, number>()
-  const tooMany = items.flatMap(({ product, quantity }, index) => {
-    const sum = (merged.get(product) ?? 0) + quantity
-    merged.set(product, sum)
+/** One item for each product, in the order of first mention. */
+function mergeItems(items: NewPurchase['items']): Omit<repository.ItemRow, 'id'>[] {
+  const merged = new Map<string, Omit<repository.ItemRow, 'id'>>()
+  const tooMany = items.flatMap(({ product, quantity, note }, index) => {
+    const same = merged.get(product)
+    const sum = (same?.quantity ?? 0) + quantity
+    merged.set(product, { product, quantity: sum, note: note ?? same?.note ?? null })
     const detail = `with the other items of this product the sum is ${sum}, and the maximum is ${MAX_QUANTITY}`
     return sum > MAX_QUANTITY ? [{ pointer: `/items/${index}/quantity`, detail }] : []
   })
   if (tooMany.length > 0) throw invalidRequest(...tooMany)
-  return merged
+  return [...merged.values()]
 }
 
 function illegalTransition(from: Status, to: Status) {
@@ -252,6 +251,6 @@ function shownToAll(row: Omit<repository.PurchaseRow, 'seq'>): Omit<PurchaseSumm
 
 const ownerFor = ({ owner }: { owner: string }, caller: Caller) => seesEveryones(caller) && { owner }
 
-function toItem({ id, product, quantity }: repository.ItemRow): PurchaseItem {
-  return { id, product, quantity, name: null, unitPrice: null, lineTotal: null }
+function toItem({ id, product, quantity, note }: repository.ItemRow): PurchaseItem {
+  return { id, product, quantity, note, name: null, unitPrice: null, lineTotal: null }
 }

@@ -24,8 +24,8 @@ testOnEngines('POST /purchase returns 201 with the purchase and its location', a
   t.match(purchase.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   t.match(purchase, { status: 'pending', itemCount: 2, totalQuantity: 3, total: null, version: 1 })
   t.match(purchase.items, [
-    { ...items[0], name: null, unitPrice: null, lineTotal: null },
-    { ...items[1], name: null, unitPrice: null, lineTotal: null },
+    { ...items[0], note: null, name: null, unitPrice: null, lineTotal: null },
+    { ...items[1], note: null, name: null, unitPrice: null, lineTotal: null },
   ])
   t.notOk('owner' in purchase)
   t.equal(created.headers.location, `/purchase/${purchase.id}`)
@@ -46,6 +46,26 @@ testOnEngines('the location of a purchase is below the base path', async (t) => 
   const host = await purchaseHost(t, { config: { basePath: '/api' } })
   const created = await host.user('ann').post('/purchase', tea)
   t.equal(created.headers.location, `/api/purchase/${created.json().id}`)
+})
+
+testOnEngines('items have notes; the last note of a product counts', async (t) => {
+  const ann = (await purchaseHost(t)).user('ann')
+  const items = [
+    { product: 'tea', quantity: 1, note: 'loose' },
+    { product: 'milk', quantity: 1 },
+    { product: 'tea', quantity: 1, note: 'in bags' },
+    { product: 'tea', quantity: 1 },
+  ]
+  const purchase = await purchased(ann, { items })
+  t.match(purchase.items, [
+    { product: 'tea', quantity: 3, note: 'in bags' },
+    { product: 'milk', quantity: 1, note: null },
+  ])
+  t.same((await ann.get(`/purchase/${purchase.id}`)).json(), purchase)
+  for (const note of ['', ' ', 'x'.repeat(201), 1]) {
+    const refused = await ann.post('/purchase', { items: [{ product: 'tea', quantity: 1, note }] })
+    t.match(refused.json(), { status: 400, errors: [{ pointer: '/items/0/note' }] })
+  }
 })
 
 testOnEngines('a product named twice is one item, at its first position', async (t) => {
