@@ -31,9 +31,7 @@ export class HeartbeatMonitor {
     this.#sinceTurn += 1
     // A process in a debugger sends no heartbeat.
     if (!this.#isKnown && (phase !== 'starts' || this.#sinceSign < FIRST)) return undefined
-    // On a busy machine a process that starts may not run for seconds, and nobody waits for it.
-    const stopped = phase !== 'starts' ? STOPPED : this.#isKnown ? HUNG : FIRST
-    if (this.#sinceSign >= stopped) return `sent no heartbeat for ${this.#sinceSign} s`
+    if (this.#sinceSign >= STOPPED) return `sent no heartbeat for ${this.#sinceSign} s`
     const limit = phase === 'ends' ? HUNG_AT_END : HUNG
     return this.#sinceTurn >= limit ? `blocked its event loop for ${this.#sinceTurn} s` : undefined
   }

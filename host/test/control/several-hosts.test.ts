@@ -43,7 +43,7 @@ t.test('a change is refused if one of the hosts refuses it', async (t) => {
   const directory = await temporaryFolder(t)
   await worker(t, directory, 1, { '/activate': [200, { generation: 2 }] })
   await worker(t, directory, 2, { '/activate': [409, { reason: 'no luck', module: 'note' }] })
-  await t.rejects(callRunningHost(directory, 'activate'), { status: 409, reason: 'note: no luck' } as never)
+  await t.rejects(callRunningHost(directory, 'activate'), { message: /note: no luck/ })
 })
 
 t.test('a change waits for a host that starts, and a read does not', async (t) => {
@@ -88,7 +88,7 @@ t.test('a host that does not respond is left out of a read, and another does the
 t.test('a supervisor restarts its workers, and a host without one refuses', async (t) => {
   const directory = await temporaryFolder(t)
   await worker(t, directory, 1, { '/restart': [409, { reason: 'it is one process' }] })
-  await t.rejects(callRunningHost(directory, 'restart'), { reason: 'it is one process' } as never)
+  await t.rejects(callRunningHost(directory, 'restart'), { message: /it is one process/ })
   await worker(t, directory, 'supervisor', { '/restart': [200, { workers: 1 }] })
   t.same(await callRunningHost(directory, 'restart'), { workers: 1 })
 })
