@@ -12,7 +12,7 @@ import { chooseTests, groupTests, needPackages, needPostgres } from './choose-te
 import { folderInMemory } from './folder-in-memory.js'
 import { packAll } from './pack.js'
 
-const SECONDS_PER_FILE = 300
+const SECONDS_PER_FILE = 600
 // For two cores: the longest files, which begin first, mostly wait for a child or a timer.
 const PROCESSES = 6
 

@@ -6,7 +6,8 @@ import { fillPurchases } from './fill-purchases.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const COUNT = 10_000
-const plainLists = [{ module: 'api-purchase', name: '005-plain-lists' }]
+/** What came with and after it. */
+const plainLists = ['005-plain-lists', '006-note'].map((name) => ({ module: 'api-purchase', name }))
 
 const fill = ({ database }: TestHost) =>
   database.transaction(() =>
@@ -24,7 +25,7 @@ testOnEngines('a rollback gives the previous version the counts of all purchases
   const { database } = host
   await fill(host)
   await database.transaction(() => run(sql`UPDATE purchase SET deleted_at = 1 WHERE seq % 50 = 0`))
-  await database.undo(plainLists)
+  await database.undo(plainLists.toReversed())
   for (const level of [1, 2, 3]) {
     const width = 64 ** level
     const counts = await database.many(
@@ -51,7 +52,7 @@ testOnEngines('a rollback gives the previous version the counts of all purchases
 testOnEngines('the previous version writes until the switch is over', async (t) => {
   const host = await purchaseHost(t, { rehearse: false })
   const { database } = host
-  await database.undo(plainLists)
+  await database.undo(plainLists.toReversed())
   await fill(host)
   await database.transaction(() => run(sql`INSERT INTO purchase_group (name) VALUES ('user:1')`))
   const directory = fileURLToPath(new URL('..', import.meta.url))

@@ -41,6 +41,7 @@ export interface EventQuery {
   readonly subject?: string | undefined
 }
 
+/** Events that one read has found, in their order. */
 export interface FoundEvents {
   /** In order of position. */
   readonly events: Event[]

@@ -11,6 +11,7 @@ export interface ReceivedFile {
   readonly bytes: Uint8Array
 }
 
+/** What a file of a form may be. */
 export interface FilePartOptions {
   /** What the client may send: `['image/png', 'image/jpeg']`, or `['image/*']`. All by default. */
   readonly mediaTypes?: readonly string[]
