@@ -108,6 +108,7 @@ export function toItem({ id, product, quantity, version, createdAt, updatedAt }:
     id,
     product,
     quantity,
+    note: null,
     name: null,
     unitPrice: null,
     lineTotal: null,

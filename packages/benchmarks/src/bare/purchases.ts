@@ -48,7 +48,7 @@ export function toPurchase(wanted: readonly Wanted[], now: number): Static<typeo
     if (sum > MAX_QUANTITY) throw new Error(`more than ${MAX_QUANTITY} of one product`)
     quantities.set(product, sum)
   }
-  const priced = { name: null, unitPrice: null, lineTotal: null }
+  const priced = { note: null, name: null, unitPrice: null, lineTotal: null }
   const items = Array.from(quantities, ([product, quantity]) => ({
     id: newId('item'),
     product,

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { HeartbeatMonitor } from '../../src/supervisor/heartbeat-monitor.ts'
+import { HeartbeatMonitor } from '../../../src/control/supervisor/heartbeat-monitor.ts'
 
 function watched() {
   const source = new PassThrough()

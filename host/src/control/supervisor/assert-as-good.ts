@@ -1,6 +1,6 @@
-import type { ApplicationState } from '../control/application-state.ts'
-import { askHost } from '../control/ask-host.ts'
-import { controlSocket } from '../control/control-socket.ts'
+import type { ApplicationState } from '../application-state.ts'
+import { askHost } from '../ask-host.ts'
+import { controlSocket } from '../control-socket.ts'
 
 /** How long a worker may be silent, in milliseconds. */
 const TIMEOUT = 5_000
