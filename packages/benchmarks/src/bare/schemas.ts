@@ -7,6 +7,7 @@ const Product = VisibleText({ maxLength: 128 })
 const Quantity = Type.Integer({ minimum: 1, maximum: 9999 })
 
 const priced = {
+  note: Nullable(Type.String()),
   name: Nullable(Type.String()),
   unitPrice: Nullable(Money),
   lineTotal: Nullable(Money),
