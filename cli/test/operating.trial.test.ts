@@ -213,6 +213,8 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
   await follow('Production, from a bundle')
   t.equal(await cartVersion(), '1.0.0')
   t.not(hosts.shop?.url, hosts.staging?.url)
+  await follow('Known vulnerabilities')
+  await follow('Pause a module')
   await follow('Who did what')
   await follow('Events on which a module fails')
   await follow('Failed jobs')
