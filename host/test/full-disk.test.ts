@@ -42,7 +42,9 @@ t.test(
       // At once, before anybody has looked at the disk: some may still fit into the log that is there.
       const answers = await Promise.all(Array.from({ length: 300 }, post))
       t.ok(answers.some(({ status }) => status === 503))
-      for (const answer of answers) if (answer.status !== 201) t.match(answer, refused)
+      // A slow machine refuses some as `busy`.
+      for (const answer of answers)
+        if (answer.status !== 201 && answer.code !== 'busy') t.match(answer, refused)
       for (const path of ['/', '/health/ready', '/health/live', '/openapi.json', '/idempotency/key'])
         t.equal(await read(path), 200, path)
       const figures = await (await fetch(`${host.url}/metrics`)).text()

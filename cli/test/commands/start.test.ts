@@ -198,6 +198,7 @@ t.test(
     child.stdin.write('\x03')
     await says(/Stopping: .*Ctrl-C/)
     await says(/stopping: SIGINT, the host accepts no more requests/)
+    child.stdin.on('error', () => {}) // it has ended
     const press = setInterval(() => child.stdin.write('\x03'), 300)
     const [code] = await ended
     clearInterval(press)

@@ -221,9 +221,12 @@ export const hostileModules: Corpus = {
       "Promise.reject(new Error('rejected later')); await new Promise((done) => setTimeout(done, 500))",
     ),
   }),
-  'code that takes all memory': probed(/heap|memory|SIGABRT|SIGKILL|exit code|did not finish loading within/, {
-    main: 'const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))',
-  }),
+  'code that takes all memory': probed(
+    /heap|memory|SIGABRT|SIGKILL|exit code|did not finish loading within/,
+    {
+      main: 'const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))',
+    },
+  ),
   'a fork bomb': probed(/starts a process while it loads.*\(index\.js:\d+\)/, {
     main: "import { fork } from 'node:child_process'\nfor (;;) fork(import.meta.filename)",
   }),
