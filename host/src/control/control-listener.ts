@@ -61,7 +61,7 @@ export class ControlListener {
       await assertNoHost(directory, socket)
       await rm(socket, { force: true })
       await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
-      listener.#server.once('close', () => rmSync(pidFile(socket), { force: true }))
+      listener.#server.once('close', () => drop(pidFile(socket)))
       // Otherwise a worker's supervisor would accept for it.
       listener.#server.listen({ path: socket, exclusive: true })
       await once(listener.#server, 'listening')
@@ -138,4 +138,11 @@ export class ControlListener {
   #sign({ socket }: ServerResponse): void {
     socket?.write(`HTTP/1.1 102 Processing\r\n${PHASE_HEADER}: ${this.#phase}\r\n\r\n`)
   }
+}
+
+/** On a disk that fails it stays, as after a kill. */
+function drop(file: string): void {
+  try {
+    rmSync(file, { force: true })
+  } catch {}
 }
