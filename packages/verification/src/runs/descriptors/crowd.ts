@@ -12,6 +12,7 @@ export class Crowd {
   readonly failures: string[] = []
   #sockets: Socket[] = []
   kept = 0
+  /** At once, or after a refusal. */
   closed = 0
 
   constructor(url: string) {
@@ -33,7 +34,7 @@ export class Crowd {
     socket.on('error', () => {})
     socket.write(REQUEST)
     const answered = once(socket, 'data').then(
-      () => 'answered' as const,
+      ([data]) => (String(data).startsWith('HTTP/1.1 200') ? ('served' as const) : 'closed'),
       () => 'closed' as const,
     )
     const outcome = await Promise.race([
@@ -42,7 +43,7 @@ export class Crowd {
       pause(PATIENCE, 'neither' as const, { ref: false }),
     ])
     if (outcome === 'neither') this.failures.push('a connection was neither answered nor closed')
-    else if (outcome === 'answered') this.kept += 1
+    else if (outcome === 'served') this.kept += 1
     else this.closed += 1
   }
 }

@@ -104,7 +104,8 @@ function purchaseOf({ text }: { readonly text: string }): string | undefined {
 }
 
 /** The database, which has its own check; locks; and files of `app init` for editors and git. */
-const unneeded = /control-\w+\.pid$|^data\/|\.lock$|^\.app\/app\.config\.schema\.json$|^\.gitignore$/
+const unneeded =
+  /control-\w+\.pid$|^data\/|\.lock$|^\.app\/(app\.config\.schema\.json|reserve)$|^\.gitignore$/
 
 /** Files that existed at the first acknowledged purchase, are unchanged now, and are not so in `left`. */
 function missingFiles(served: Tree, now: Tree, left: Tree): string[] {
