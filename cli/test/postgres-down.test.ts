@@ -1,28 +1,10 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { useDatabase } from './postgres-schema.ts'
 import { testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
 import { databaseUrl, skipPostgres, usePostgres } from './test-on-engines.ts'
-
-/** A way to PostgreSQL that can be closed. */
-async function relayTo(t: Test, { hostname, port }: URL) {
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    client.pipe(upstream).pipe(client)
-    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const close = () => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  }
-  t.teardown(close)
-  return { port: `${(server.address() as AddressInfo).port}`, close }
-}
 
 t.test(
   'while PostgreSQL is down, each command names PostgreSQL and nothing else',
@@ -30,10 +12,8 @@ t.test(
   async (t) => {
     const { directory, root, run } = await testApplication(t)
     await usePostgres(t, directory)
-    const url = new URL(await databaseUrl(directory))
-    const relay = await relayTo(t, url)
-    Object.assign(url, { hostname: '127.0.0.1', port: relay.port })
-    await useDatabase(directory, url.href)
+    const server = await startProxy(t, await databaseUrl(directory))
+    await useDatabase(directory, server.url)
     const [first, second] = await Promise.all(
       ['1.0.0', '1.1.0'].map((version) =>
         sampleTarball(join(root, `memo-${version}.tgz`), {
@@ -48,7 +28,7 @@ t.test(
       ),
     )
     t.match(await run('module-install', first as string), { exitCode: 0 })
-    relay.close()
+    await server.cut()
     const commands = [
       ['module-install', second as string],
       ['module-remove', 'memo', '--purge', '--yes'],

@@ -287,7 +287,6 @@ export class Application {
       await installed.removeFailing()
       events.wake()
       const supervisor = isWorker ? process.ppid : undefined
-      const places = { listener, supervisor }
       const outliving = {
         metrics,
         limits,
@@ -298,7 +297,8 @@ export class Application {
         watch,
         closed,
         secrets,
-        ...places,
+        listener,
+        supervisor,
       }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()

@@ -1,6 +1,12 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { BrokenStorageError, callRunningHost, hasUnfinishedRevert, readConfig } from '@mortise/host'
+import {
+  BrokenStorageError,
+  callRunningHost,
+  hasUnfinishedRevert,
+  isServing,
+  readConfig,
+} from '@mortise/host'
 import type { Application, ApplicationOptions } from '@mortise/host/serving'
 import {
   reportFailure,
@@ -36,6 +42,7 @@ import {
 import { blocksStart } from '../install/apply/blocks-start.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
+import { stateText } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { numberOption } from '../terminal/number-option.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
@@ -102,8 +109,8 @@ export const command: Command = {
     if (state === undefined) return await stopped
     const { pid, host: version, url, generation, modules, workers: processes = [] } = state
     const lines = modules.map(
-      ({ id, version, state, reason, until }) =>
-        `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : until ? ` until ${until}` : ''})`}`,
+      ({ id, version, state, reason = null, until = null }) =>
+        `  ${id} ${version}${isServing({ state }) ? '' : ` (${stateText({ state, reason, until })})`}`,
     )
     terminal.result(
       { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },

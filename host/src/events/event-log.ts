@@ -176,7 +176,7 @@ export class EventLog implements EventReader {
     const rows = await this.#storage.many<Row>(sql`
       SELECT position, ${columns} FROM mortise_event
       WHERE ${join([rangeOf(owner, after, piece?.last), ...wanted], ' AND ')}
-      ORDER BY ${owner === undefined ? sql`` : sql`owner,`} position LIMIT ${limit}`)
+      ORDER BY ${orderOf(owner)} LIMIT ${limit}`)
     const events = rows.map(toEvent)
     if (events.length === limit) return { events, next: events.at(-1) }
     return { events, next: piece?.next }
@@ -187,7 +187,7 @@ export class EventLog implements EventReader {
     const { last, count } = await this.#storage.one<{ last: number | null; count: number }>(sql`
       SELECT max(position) AS last, count(*) AS count FROM (
         SELECT position FROM mortise_event WHERE ${rangeOf(owner, after)}
-        ORDER BY ${owner === undefined ? sql`` : sql`owner,`} position LIMIT ${LOOKED_THROUGH}) AS piece`)
+        ORDER BY ${orderOf(owner)} LIMIT ${LOOKED_THROUGH}) AS piece`)
     if (count < LOOKED_THROUGH) return { last, next: undefined }
     const next = await this.#storage.maybeOne<Pick<Event, 'id' | 'position'>>(
       sql`SELECT id, position FROM mortise_event WHERE position = ${last}`,
@@ -274,6 +274,9 @@ export class EventLog implements EventReader {
     }
   }
 }
+
+/** The order of such events, as their index has it. */
+const orderOf = (owner: string | undefined) => (owner === undefined ? sql`position` : sql`owner, position`)
 
 /**
  * The events after a position, up to another, of an owner or of all. Rows are compared for PostgreSQL,

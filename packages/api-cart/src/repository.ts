@@ -56,6 +56,10 @@ export const findItem = (owner: string, id: string, now: number) =>
 export const findItems = (owner: string, now: number) =>
   many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
+const inserted = (owner: string, now: number, expiresAt: number) => sql`
+  INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+  VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`
+
 /**
  * Raises the version of the owner's cart and extends its expiry. On PostgreSQL it also creates the
  * cart: an UPDATE that finds nothing locks its place in the index there, and two callers without a
@@ -67,9 +71,7 @@ const raised = (owner: string, now: number, expiresAt: number) =>
       UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
       WHERE owner = ${owner} AND expires_at > ${now}`,
     postgres: sql`
-      INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-      VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-      ON CONFLICT (owner) DO UPDATE SET
+      ${inserted(owner, now, expiresAt)} ON CONFLICT (owner) DO UPDATE SET
         version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
       WHERE cart.expires_at > ${now}`,
   })
@@ -90,10 +92,7 @@ export function* openCart(owner: string, now: number, expiresAt: number) {
 
 function* createCart(owner: string, now: number, expiresAt: number) {
   yield* removeExpired(owner, now)
-  return yield* one<CartVersion>(sql`
-    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-    VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-    RETURNING id, owner, version`)
+  return yield* one<CartVersion>(sql`${inserted(owner, now, expiresAt)} RETURNING id, owner, version`)
 }
 
 /** A new cart of the owner needs the place of the expired one. */

@@ -34,8 +34,9 @@ export interface PurchaseWithItems extends PurchaseRow {
 /** Stands for all owners. No caller id has this form. */
 export const EVERYONE = '*'
 
-const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
-  version, created_at AS "createdAt", updated_at AS "updatedAt"`
+const columns = sql`purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
+  purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
+  purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt"`
 
 const purchases = new PagedList<PurchaseRow>('purchase', {
   columns,
@@ -49,10 +50,7 @@ const ownedBy = (owner: string): RowValues => (owner === EVERYONE ? {} : { owner
 
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
   const rows = yield* many<PurchaseRow & ItemRow & { itemId: string }>(sql`
-    SELECT purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
-      purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
-      purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt",
-      item.id AS "itemId", item.product, item.quantity, item.note
+    SELECT ${columns}, item.id AS "itemId", item.product, item.quantity, item.note
     FROM purchase JOIN purchase_item AS item ON item.purchase_seq = purchase.seq
     WHERE purchase.id = ${id} AND purchase.deleted_at IS NULL
       AND (purchase.owner = ${owner} OR ${owner} = ${EVERYONE})

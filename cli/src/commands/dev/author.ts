@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { ModuleError, readLockFile } from '@mortise/host'
+import { isServing, ModuleError, readLockFile } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
 import { explain } from '../../doctor/explain-error.ts'
 import { capitalised, changedMigration } from '../../failures/index.ts'
@@ -155,7 +155,7 @@ export class Author {
     const { module, directory, running, log, terminal, yes } = this.#options
     const options: Omit<DeliverOptions, 'remakesTables'> = {
       ...{ module, directory, log, terminal },
-      serves: (id) => running.state().modules.some((one) => one.id === id && one.state === 'active'),
+      serves: (id) => running.state().modules.some((one) => one.id === id && isServing(one)),
       writeManifest: async (staging, { name }) => {
         await writeManifest(module, false, (_, requires = []) => registerOnce(staging, name, requires))
       },

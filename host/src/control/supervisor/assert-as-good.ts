@@ -1,3 +1,4 @@
+import { isServing } from '../../modules/module-state.ts'
 import type { ApplicationState } from '../application-state.ts'
 import { askHost } from '../ask-host.ts'
 import { controlSocket } from '../control-socket.ts'
@@ -26,7 +27,7 @@ export function assertAsGood(
   // A silent worker reports no modules.
   if (before === undefined) return
   if (after === undefined) throw new Error('it does not respond')
-  const works = new Set(before.modules.filter(({ state }) => state === 'active').map(({ id }) => id))
+  const works = new Set(before.modules.filter(isServing).map(({ id }) => id))
   for (const { id, state, reason } of after.modules) {
     if (state === 'failed' && works.has(id)) throw new Error(`${id} fails in it: ${reason}`)
   }

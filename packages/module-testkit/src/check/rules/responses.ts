@@ -187,7 +187,8 @@ const unordered: ResponseRule = {
   find: forExchanges(({ steps, json }) => {
     const step = steps.find(({ text, query, answer }) => {
       if (!/^(select|with)\b/i.test(text) || /\bmortise_/.test(text) || !Array.isArray(answer)) return false
-      const [, limit] = /\blimit (\?|\d+\b)(?!(?: offset (?:\?|\d+))? *\))(?:(?!\bfrom\b).)*$/i.exec(text) ?? []
+      const [, limit] =
+        /\blimit (\?|\d+\b)(?!(?: offset (?:\?|\d+))? *\))(?:(?!\bfrom\b).)*$/i.exec(text) ?? []
       const isOne = limit === '1' || (limit === '?' && query?.values.at(-1) === 1)
       return limit !== undefined && !isOne && !/\border by\b/i.test(text) && json !== undefined
     })
