@@ -26,7 +26,7 @@ export const command: Command = {
     if (isSchedule && first === undefined) return await schedule(call)
     if (isSchedule || first === undefined) throw wrongBackupCall()
     if (first === 'verify' && second !== undefined) return await verify(call, second)
-    if (second !== undefined) throw wrongBackupCall()
+    if (first === 'verify' || second !== undefined) throw wrongBackupCall()
     await now(call, first)
   },
 }
@@ -56,7 +56,7 @@ async function verify({ terminal, application }: Call, name: string): Promise<vo
   const rows = Object.values(done.rows).reduce((sum, count) => sum + count, 0)
   terminal.result(
     done,
-    `${done.file} restores: generation ${done.generation}, ${done.at}, ${rows} rows in ${Object.keys(done.rows).length} tables.`,
+    `${done.file} restores: generation ${done.generation}, ${done.at}, ${rows === 1 ? '1 row' : `${rows} rows`} in ${Object.keys(done.rows).length} tables.`,
   )
 }
 

@@ -151,6 +151,7 @@ t.test('verify refuses what does not restore, and touches nothing', async (t) =>
   await writeFile(half, bytes)
   t.match(await run('backup', 'verify', half), { exitCode: 4, json: { error: { code: 'bad-archive' } } })
   t.match(await run('backup', 'verify', join(root, 'none.tgz')), { exitCode: 3 })
+  t.match(await run('backup', 'verify'), { exitCode: 2 }, 'no backup into a file of that name')
   for (const argv of [
     ['a', 'b'],
     ['--every', '6h'],
