@@ -33,11 +33,11 @@ testOnEngines(
       const adding = Array.from({ length: 10 }, (_, index) => add(`before ${index}`))
       const claims = [...users, ...users].map((user) => user.claim(guest))
       adding.push(...Array.from({ length: 10 }, (_, index) => add(`after ${index}`)))
-      const answers = await Promise.all(claims)
+      const responses = await Promise.all(claims)
       await Promise.all(adding)
-      const won = answers.findIndex(({ statusCode }) => statusCode === 200) % 2
+      const won = responses.findIndex(({ statusCode }) => statusCode === 200) % 2
       t.same(
-        answers.map(({ statusCode }) => statusCode),
+        responses.map(({ statusCode }) => statusCode),
         [0, 1, 0, 1].map((user) => (user === won ? 200 : 404)),
       )
       const [winner, loser] = won === 0 ? users : users.toReversed()

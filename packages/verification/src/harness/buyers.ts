@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, ask } from './ask.ts'
+import { ask, type Reply } from './ask.ts'
 
 /** One intended purchase, with its own key. */
 interface Wanted {
@@ -51,7 +51,7 @@ export class Buyers {
   }
 
   /** Ignores all responses from now on, as if none arrived. */
-  ignoreAnswers(): void {
+  ignoreResponses(): void {
     this.#deaf = true
   }
 
@@ -65,13 +65,13 @@ export class Buyers {
     const failures: string[] = []
     for (const wanted of this.#wanted) {
       const { status, headers, body } = await this.#send(url, wanted)
-      if (status !== 201) failures.push(`${wanted.key} is answered ${status} when it is repeated: ${body}`)
+      if (status !== 201) failures.push(`${wanted.key} gets ${status} when it is repeated: ${body}`)
       else if (wanted.denied && headers['idempotent-replayed'] === 'true')
         failures.push(`${wanted.key} was denied and has happened`)
       else if (wanted.body === undefined) wanted.body = body
       else if (headers['idempotent-replayed'] !== 'true')
         failures.push(`${wanted.key} was acknowledged and is lost`)
-      else if (body !== wanted.body) failures.push(`${wanted.key} is answered otherwise than before`)
+      else if (body !== wanted.body) failures.push(`${wanted.key} gets another response than before`)
       wanted.denied = false
     }
     for (const token of this.#tokens) {
@@ -108,7 +108,7 @@ export class Buyers {
     }
   }
 
-  #send(url: string, { token, key }: Wanted): Promise<Answered> {
+  #send(url: string, { token, key }: Wanted): Promise<Reply> {
     const headers = { authorization: `Bearer ${token}`, 'idempotency-key': key }
     const body = JSON.stringify({ items: [{ product: key, quantity: 1 }] })
     return ask(this.#agent, { url: `${url}/purchase`, method: 'POST', headers, body })

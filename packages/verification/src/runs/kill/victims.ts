@@ -97,7 +97,7 @@ async function whileServing<Ended>({ url }: Application, ended: Promise<Ended>):
   const goesOn = Symbol()
   for (;;) {
     const { status } = await fetch(`${url}/hello`)
-    if (status !== 200) throw new Error(`The host answers ${status} meanwhile`)
+    if (status !== 200) throw new Error(`The host returns ${status} meanwhile`)
     const first = await Promise.race([ended, setTimeout(20, goesOn)])
     if (first !== goesOn) return first as Ended
   }
