@@ -11,7 +11,7 @@ import { door, startApp } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
 
 /** Waits for the file in the host alone: the probe has an empty environment. */
-const passGate = `
+const passBlock = `
   const { existsSync, writeFileSync } = await import('node:fs')
   const { MORTISE_TEST_BLOCK: block } = process.env
   if (block) writeFileSync(block + '.reached', '')
@@ -20,7 +20,7 @@ const passGate = `
 const copies = copiesOf(async ({ root, run }) => {
   const gated = await sampleTarball(join(root, 'gated.tgz'), {
     id: 'gated',
-    plugin: `${passGate}
+    plugin: `${passBlock}
       app.get('/gated', { config: { access: 'public' } }, async () => ({}))`,
   })
   const hello = await sampleTarball(join(root, 'hello.tgz'), {

@@ -16,7 +16,7 @@ async function start(t: Test, directory: string) {
 class Shopper {
   readonly #guest: Record<string, string>
   readonly #user: Record<string, string>
-  /** Products of which 2 each were sent, and which are in the cart, as the host has said. */
+  /** Products that were sent, 2 of each, and which are in the cart, as the host has said. */
   readonly sent = new Set<string>()
   readonly acknowledged = new Set<string>()
 

@@ -42,12 +42,12 @@ export class Buyers {
 
   /**
    * Makes purchases at the host at `url` until `stop`. A broken connection ends that user's part,
-   * unless `goesOn`.
+   * unless `continues`.
    */
-  start(url: string, goesOn = false): void {
+  start(url: string, continues = false): void {
     this.#stopped = false
     this.#deaf = false
-    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
+    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, continues)))
   }
 
   /** Ignores all responses from now on, as if none arrived. */
@@ -88,7 +88,7 @@ export class Buyers {
     this.#agent.destroy()
   }
 
-  async #buy(url: string, token: string, goesOn: boolean): Promise<void> {
+  async #buy(url: string, token: string, continues: boolean): Promise<void> {
     while (!this.#stopped) {
       const wanted: Wanted = { token, key: `key-${this.#wanted.length}`, body: undefined, denied: false }
       this.#wanted.push(wanted)
@@ -102,7 +102,7 @@ export class Buyers {
           await pause(20)
         }
       } catch {
-        if (!goesOn) return
+        if (!continues) return
         await pause(20)
       }
     }

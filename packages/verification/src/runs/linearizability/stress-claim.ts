@@ -55,7 +55,7 @@ class Fire {
     const claimants: readonly [Headers, Headers] = this.#random.chance(0.5) ? [one, other] : [one, one]
     const fire = Promise.withResolvers<void>()
     let untilClaim = this.#random.between(1, (CLIENTS * ADDITIONS) / 2)
-    const claims = fire.promise.then(() => this.#claimAmidKill(guest, claimants))
+    const claims = fire.promise.then(() => this.#claimDuringKill(guest, claimants))
     const winner = claims.then(({ winner }) => winner)
     const clients = Array.from({ length: CLIENTS }, async (_, client) => {
       for (let number = 0; number < ADDITIONS; number++) {
@@ -73,7 +73,7 @@ class Fire {
     return { authorization: `Bearer ${await this.#hosts.mintToken(`${name}-${this.#seed}`)}` }
   }
 
-  async #claimAmidKill(guest: Headers, claimants: readonly [Headers, Headers]) {
+  async #claimDuringKill(guest: Headers, claimants: readonly [Headers, Headers]) {
     const claiming = claimants.map((user) =>
       this.#ask({ method: 'POST', path: '/guest/claim', headers: { ...user, ...guest } }),
     )
