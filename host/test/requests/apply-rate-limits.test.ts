@@ -23,7 +23,7 @@ const whoami: FixtureModule = {
         app.get('/who', { config: { access: 'caller' } }, async ({ caller }) => ({ id: caller.id }))
         app.post('/who', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
-            return response(request.headers.fail ? 409 : 201, { id: request.caller.id })
+            return respond(request.headers.fail ? 409 : 201, { id: request.caller.id })
           }))
       }`,
   },

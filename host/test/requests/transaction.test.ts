@@ -147,7 +147,7 @@ t.test('a response that cannot be sent undoes everything', async (t) => {
     [
       'a status without a schema',
       (note) => respond(200, note),
-      /POST \S+ responses 200, .* add 200 to schema.response/,
+      /POST \S+ returns 200, .* add 200 to schema.response/,
     ],
     ['a status that is none', (note) => respond(99, note), /status from 200 to 599, not 99/],
     ['a status of no final response', (note) => respond(102, note), /not 102/],
