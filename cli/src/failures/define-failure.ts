@@ -26,7 +26,7 @@ interface FailureTexts {
   readonly hints: Hints
 }
 
-/** An entry of the registry. Called with what stands in the places of its texts, it makes the failure to throw. */
+/** An entry of the registry: a function that fills the placeholders of its texts and makes the failure to throw. */
 export type FailureEntry<Values = unknown> = FailureTexts &
   ([Partial<Values>] extends [Values] ? (values?: Values) => Failure : (values: Values) => Failure)
 

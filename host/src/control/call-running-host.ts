@@ -6,7 +6,7 @@ import type { HostSilentError } from './host-errors.ts'
 import type { Operation } from './operation.ts'
 import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
 
-/** How often, and after which pauses, a host that ended before it began is looked for again. */
+/** How often, and after which pauses, the command retries if a host ended before it began. */
 const ATTEMPTS = 20
 const ATTEMPT_PAUSE = 50
 /** How long a worker may be silent before a read leaves it out, in milliseconds. */

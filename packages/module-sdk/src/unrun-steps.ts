@@ -1,9 +1,9 @@
-// For the engine, the probe and the test kit. A step that a part of a transaction has made and never
-// begun is forgotten: someone left out `yield*`. What is noted is private to this file.
+// For the engine, the probe and the test kit. A step that was made and never begun has no effect: its
+// author left out `yield*`. The notes are private to this file.
 
-/** The steps of the running part of a transaction, by what they are about; undefined outside of one. */
+/** The query or event type of each step not begun yet; undefined outside of a transaction. */
 let unrun: unknown[] | undefined
-/** Where each step was made; undefined, unless it is worth what it costs. */
+/** Where each step was made; undefined unless `rememberPlaces` was called. */
 let places: Map<unknown, Error> | undefined
 
 /** Notes that a step about a query, or an event type, was made. */
@@ -12,7 +12,7 @@ export function noteMade(about: unknown): void {
   places?.set(about, new Error('the step was made here'))
 }
 
-/** Notes that it begins. Nearly always it was made last. */
+/** Notes that a step begins, usually the last one made. */
 export function noteBegun(about: unknown): void {
   places?.delete(about)
   const steps = unrun
@@ -25,7 +25,7 @@ export function noteBegun(about: unknown): void {
   if (index >= 0) steps.splice(index, 1)
 }
 
-/** Runs a part of a transaction. `steps` has its steps that were made and not begun so far. */
+/** Runs a part of a transaction. `steps` lists the steps that it made and has not begun yet. */
 export function notingSteps<Value>(steps: unknown[], work: () => Value): Value {
   const outer = unrun
   unrun = steps

@@ -13,7 +13,7 @@ export interface Dependency {
   readonly bytes: number
   /** The scripts that npm would run at an installation. The command does not run them. */
   readonly scripts: readonly string[]
-  /** Its files with machine code (`*.node`): no limit of Node holds for what they do. */
+  /** Its files with machine code (`*.node`), which no limit of Node restrains. */
   readonly addons: readonly string[]
   /** The registry's deprecation message, if there is one. */
   readonly deprecated: string | null

@@ -30,7 +30,7 @@ export async function drive<Result>(
   const take = async (step: Step) => {
     if (failed !== undefined) throw failed
     const number = count++
-    // It would take as long once more.
+    // The same wait would take as long again.
     if (waited?.step === number && isBusy(waited.error)) throw waited.error
     try {
       const statement = read(step)

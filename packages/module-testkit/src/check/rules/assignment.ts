@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts'
 const OWNER = /^(owner|creator|author|caller)(_?id)?$|^created_?by$/i
 const STATE = /^(status|state|role)$/i
 const VERSION = /^(version|revision)$/i
-/** What a caller does not give to what is their own. */
+/** Fields that a caller must not set. */
 const GRANTED = /^(paid|approved|verified|refunded|shipped|granted|accepted|confirmed|admin)$/i
 
 const TEXT = 'zq-assigned'

@@ -13,7 +13,7 @@ const COLUMN = 'zq_column'
 const WILD = 'zq%l_k'
 /** It ends in the root only if nobody looks at it. */
 const FILE = `${'../'.repeat(24)}zq-file`
-/** Nobody outside of this machine may reach it. */
+/** An address that only this machine may reach. */
 const ADDRESS = '127.0.0.1:47813'
 const TEXTS = [COLUMN, WILD, FILE, `http://${ADDRESS}/zq`, ADDRESS]
 

@@ -3,7 +3,7 @@ export interface Found {
   /** `index.js:12`, `GET /note/:id` or `GET /note/:id (index.js:12)`. */
   readonly where: string
   readonly why: string
-  /** Instead of what the rule says. */
+  /** Replaces the text of the rule. */
   readonly remedy?: string
 }
 
