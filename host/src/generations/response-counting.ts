@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
-import { isStream, type RequestDurations } from '../telemetry/observe-requests.ts'
+import type { RequestDurations } from '../telemetry/metrics.ts'
+import { isStream } from '../telemetry/request-log.ts'
 import { isModuleFailure, type ResponseCounts } from './response-counts.ts'
 
 export interface ResponseCountingOptions {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { Transaction, Versioned } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { isRead } from './head.ts'
 import { hostProblems } from './problems.ts'
+import { isRead } from './request-head.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

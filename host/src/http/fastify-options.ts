@@ -1,10 +1,10 @@
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { lazyLogger } from '../telemetry/observe-requests.ts'
+import { lazyLogger } from '../telemetry/request-log.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
 import { BODY_LIMIT } from './discard-body.ts'
-import { requestId, requestTarget } from './head.ts'
+import { requestId, requestTarget } from './request-head.ts'
 
 export interface HttpOptions extends Pick<Config['server'], 'trustProxy'> {
   readonly logger: FastifyBaseLogger

@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FastifyContextConfig, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { LogThrottle } from '../telemetry/log-throttle.ts'
-import { routeOf } from '../telemetry/observe-requests.ts'
+import { routeOf } from '../telemetry/request-log.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
 

@@ -3,8 +3,9 @@ import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
 import { http } from '../config/node-http.ts'
 import { lingeringClose } from './discard-body.ts'
-import { constantHeaders, isKnownVersion, requestId } from './head.ts'
 import { hostProblems } from './problems.ts'
+import { isKnownVersion, requestId } from './request-head.ts'
+import { constantHeaders } from './security-headers.ts'
 
 /** As long as a head may be. */
 const LONGEST = 8 * 1024

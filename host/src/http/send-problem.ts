@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
 import type { FastifyReply } from 'fastify'
-import { constantHeaders, requestId } from './head.ts'
+import { requestId } from './request-head.ts'
+import { constantHeaders } from './security-headers.ts'
 
 export function sendProblem(problem: Problem, reply: FastifyReply): FastifyReply {
   return reply.send(writeProblem(problem, reply))

@@ -3,11 +3,11 @@ import { addressKey, type Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { guestOf, verifiedId } from '../callers/callers.ts'
-import { isRead } from '../http/head.ts'
 import type { ConcurrencyLimit } from '../http/limits/concurrency-limit.ts'
 import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http/limits/window-counter.ts'
 import { hostProblems } from '../http/problems.ts'
 import { onBodyRead } from '../http/request-body.ts'
+import { isRead } from '../http/request-head.ts'
 import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {

@@ -23,11 +23,11 @@ import {
   isResource,
   serialize,
 } from '../http/conditional-requests.ts'
-import { isRead, isWrite } from '../http/head.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
+import { isRead, isWrite } from '../http/request-head.ts'
 import { toProblem } from '../http/to-problem.ts'
-import { routeOf } from '../telemetry/observe-requests.ts'
+import { routeOf } from '../telemetry/request-log.ts'
 import type { Reservation, StoredResponse } from './idempotency-records.ts'
 import { runIdempotent } from './run-idempotent.ts'
 

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
-import { isWrite } from '../http/head.ts'
 import { hostProblems } from '../http/problems.ts'
+import { isWrite } from '../http/request-head.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { requestId } from '../../src/http/head.ts'
+import { requestId } from '../../src/http/request-head.ts'
 import { createApp } from './create-app.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

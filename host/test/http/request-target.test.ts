@@ -1,5 +1,5 @@
 import t from 'tap'
-import { requestTarget } from '../../src/http/head.ts'
+import { requestTarget } from '../../src/http/request-head.ts'
 
 t.test('leaves alone what can be decoded', async (t) => {
   for (const target of [

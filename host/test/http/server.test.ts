@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { ProblemDetails } from '@mortise/module-sdk/host'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
-import { constantHeaders } from '../../src/http/head.ts'
+import { constantHeaders } from '../../src/http/security-headers.ts'
 import { createApp } from './create-app.ts'
 import { dial, exchange, listen, type Reply, responsesIn } from './exchange.ts'
 

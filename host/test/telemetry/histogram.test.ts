@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Histogram } from '../../src/telemetry/observe-requests.ts'
+import { Histogram } from '../../src/telemetry/metrics.ts'
 
 t.test('each bucket has what the smaller ones have too; a bound belongs to its bucket', async (t) => {
   const histogram = new Histogram([1, 2.5])

@@ -6,7 +6,8 @@ import { responseCounting } from '../../src/generations/response-counting.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
 import { health } from '../../src/routes/health.ts'
-import { RequestDurations, requestLog } from '../../src/telemetry/observe-requests.ts'
+import { RequestDurations } from '../../src/telemetry/metrics.ts'
+import { requestLog } from '../../src/telemetry/request-log.ts'
 
 t.test('a log line names module and route, and the request once', async (t) => {
   const lines: string[] = []

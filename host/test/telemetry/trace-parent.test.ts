@@ -1,5 +1,5 @@
 import t from 'tap'
-import { traceIdIn } from '../../src/telemetry/observe-requests.ts'
+import { traceIdIn } from '../../src/telemetry/trace-requests.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
 const parent = 'b7ad6b7169203331'

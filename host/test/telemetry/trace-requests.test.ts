@@ -2,7 +2,8 @@ import fastify from 'fastify'
 import pino from 'pino'
 import t from 'tap'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
-import { requestLog, tracing } from '../../src/telemetry/observe-requests.ts'
+import { requestLog } from '../../src/telemetry/request-log.ts'
+import { tracing } from '../../src/telemetry/trace-requests.ts'
 
 t.test('the log names the trace that a request belongs to', async (t) => {
   const lines: string[] = []
