@@ -7,9 +7,9 @@ use Errno qw(EAGAIN);
 use Socket qw(:all);
 
 use constant TCP_MAXSEG => 2;
-# So many may wait for the first byte at a time: more than an accept queue usually has room for, and no more than a slow
-# machine accepts within a second. A host that leaves one without a byte for a second gets the next one all the same.
-use constant UNANSWERED => 600;
+# So many may wait for the first byte at a time: no more than a slow machine accepts within a second. A host that leaves
+# one without a byte for a second gets the next one all the same.
+use constant UNANSWERED => 300;
 use constant PATIENCE => 100;
 my ($port, $count, @addresses) = @ARGV;
 my @paths = ('/docs/static/swagger-ui-bundle.js', '/openapi.json');
