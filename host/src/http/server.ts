@@ -226,9 +226,12 @@ export class Admission {
    * @param atOnce does not wait for its turn
    */
   refuse(request: IncomingMessage, response: ServerResponse, atOnce: boolean): void {
-    if (atOnce) return this.#refuse(request, response)
-    this.#waiting.push({ request, response, until: 0 })
-    this.#turnEnds ??= this.#beginTurn(performance.now())
+    if (atOnce) {
+      this.#refuse(request, response)
+    } else {
+      this.#waiting.push({ request, response, until: 0 })
+      this.#turnEnds ??= this.#beginTurn(performance.now())
+    }
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse): void {

@@ -59,10 +59,8 @@ export const openapi = fp<OpenapiOptions>(async (app, { application, publicUrl, 
     const bytes = inAscii(completed(await generate(), eventTypes))
     return new StaticContent(bytes, type, { 'cache-control': 'no-cache' })
   })
-  app.get(
-    '/openapi.json',
-    { config: { access: 'public' }, schema: { hide: true } },
-    async (request, reply) => (await document()).negotiate(request, reply),
+  app.get('/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, async (request, reply) =>
+    (await document()).negotiate(request, reply),
   )
 })
 
