@@ -5,7 +5,7 @@ const MEMORY = '/dev/shm'
 const ENOUGH = 4 * 2 ** 30
 
 /**
- * For the temporary files of a run and tap's fixtures, where a disk in memory is large enough. Whoever asks for it removes
+ * For the temporary files of a run and tap's fixtures, where a disk in memory is large enough. The caller removes
  * it; what a run that was killed has left is removed here.
  * @param {string} root the checkout
  * @returns {string | undefined}

@@ -4,7 +4,7 @@ import { rules } from '../packages/module-testkit/src/check/index.ts'
 
 const file = new URL('../packages/module-testkit/README.md', import.meta.url)
 const before = await readFile(file, 'utf8')
-const rows = rules.map(({ code, finds, mend }) => `| \`${code}\` | ${finds} | ${mend} |\n`)
+const rows = rules.map(({ code, finds, remedy }) => `| \`${code}\` | ${finds} | ${remedy} |\n`)
 const table = `| Rule | What it finds | What to do |\n|---|---|---|\n${rows.join('')}`
 const page = before.replace(/^\| Rule \|(?:.*\n)+?(?=\n|$(?!\n))/m, () => table)
 

@@ -53,9 +53,9 @@ Install a third module while the host runs:
 /** Runs a command of `app`. What it says is of interest when it fails: a plan has fifty lines. */
 async function run(...args) {
   const { child, code } = begin(['ignore', 'ignore', 'pipe'], ...args)
-  const [told, exitCode] = await Promise.all([text(child.stderr), code])
+  const [reported, exitCode] = await Promise.all([text(child.stderr), code])
   if (exitCode === 0 && !stopping) return
-  process.stderr.write(told)
+  process.stderr.write(reported)
   process.exit(exitCode || 1)
 }
 

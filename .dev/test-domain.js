@@ -1,4 +1,4 @@
-// Tells tap which test an uncaught error belongs to, in place of the package async-hook-domain. That follows every
+// Shows tap which test an uncaught error belongs to, in place of the package async-hook-domain. That follows every
 // promise with async hooks, which takes a fifth of the CPU time of a test with a host. AsyncLocalStorage takes none.
 import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The door: syntax that Node 14.8 parses. On a Node that Mortise does not run on, it continues on the one
-// that the checkout pins (the `node` package). That second process dies with this one, whatever ends it.
+// that the checkout installs (the `node` package). That second process dies with this one, whatever ends it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ delete process.env[marker]
 // Otherwise it opens Node's debugger, which runs what it is sent.
 process.on('SIGUSR1', () => {})
 
-if (!runsOn(process.versions.node)) continueOnPinnedNode()
+if (!runsOn(process.versions.node)) continueOnOwnNode()
 else if (!existsSync(program)) {
   fail(
     `app: this checkout is not built: ${program} does not exist.`,
@@ -36,8 +36,8 @@ function runsOn(version) {
   return major >= 26
 }
 
-function continueOnPinnedNode() {
-  const node = continued ? undefined : pinnedNode()
+function continueOnOwnNode() {
+  const node = continued ? undefined : ownNode()
   if (node === undefined) {
     fail(
       `app: Node ${process.versions.node} is not supported: it takes ^22.22.2 || ^24.15 || >=26.`,
@@ -63,7 +63,7 @@ function continueOnPinnedNode() {
   })
 }
 
-function pinnedNode() {
+function ownNode() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node'
   for (let folder = dirname(door); ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', 'node', 'bin', name)

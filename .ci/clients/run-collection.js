@@ -3,9 +3,9 @@ import newman from 'newman'
 import postman from 'openapi-to-postmanv2'
 
 /**
- * Runs every request that Postman's import makes of the document. An answer must be one that the document has, by status
+ * Runs every request that Postman's import makes of the document. A response must be one that the document has, by status
  * and content type; none is a 5xx. Who makes something has its id in the requests that follow.
- * @throws {Error} with each request that was answered otherwise
+ * @throws {Error} with each request that got another response
  */
 export async function runCollection(file, url, token) {
   const data = await readFile(file, 'utf8')
@@ -79,7 +79,7 @@ function withExamples(raw, { requestBody }, { components }) {
   return JSON.stringify(Object.fromEntries(body))
 }
 
-/** The script of a request, which Postman runs on its answer. */
+/** The script of a request, which Postman runs on its response. */
 function testOf({ responses }) {
   const types = Object.entries(responses).map(([status, { content = {} }]) => [status, Object.keys(content)])
   return [

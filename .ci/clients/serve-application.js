@@ -13,9 +13,9 @@ const env = {
 
 /** Makes an application with all modules in `folder`, and serves it at a port that is free; `token` is that of an admin. */
 export async function serveApplication(folder) {
-  await answerOf('init', folder)
-  await answerOf('module-install', 'api-cart', 'api-purchase', 'api-event', '--dir', folder)
-  const token = (await answerOf('token', 'newman', '--scope', 'admin', '--dir', folder)).trim()
+  await responseOf('init', folder)
+  await responseOf('module-install', 'api-cart', 'api-purchase', 'api-event', '--dir', folder)
+  const token = (await responseOf('token', 'newman', '--scope', 'admin', '--dir', folder)).trim()
   const host = start('inherit', 'start', '--port', '0', '--dir', folder)
   const ended = new Promise((resolve) => host.once('close', resolve))
   const serving = new Promise((resolve, reject) => {
@@ -36,10 +36,10 @@ function start(stderr, ...args) {
   return spawn(app, args, { env, stdio: ['ignore', 'pipe', stderr], shell: process.platform === 'win32' })
 }
 
-async function answerOf(...args) {
+async function responseOf(...args) {
   const child = start('pipe', ...args)
   const ended = new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
-  const [code, said, told] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  if (code !== 0) throw new Error(`app ${args.join(' ')} has ended with exit code ${code}\n${told}`)
+  const [code, said, reported] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  if (code !== 0) throw new Error(`app ${args.join(' ')} has ended with exit code ${code}\n${reported}`)
   return said
 }

@@ -6,7 +6,7 @@ import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { testApplication } from './run-app.ts'
 
-// docs/calling.md, done line by line by somebody with a shell and curl.
+// docs/calling.md, done line by line by someone with a shell and curl.
 t.test('the calls of the page return the documented responses', async (t) => {
   const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'calling.md'), 'utf8')
   const blocks = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, block]) => block as string)
@@ -15,11 +15,11 @@ t.test('the calls of the page return the documented responses', async (t) => {
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
   t.teardown(() => host.close())
 
-  // One shell for all of it, since it sets variables; the lines are told apart by what it says between them.
+  // One shell for all of it, since it sets variables; the lines are distinguished by what it says between them.
   const lines = blocks
     .join('')
     .replaceAll('http://127.0.0.1:3000', host.url)
-    .replace('curl -N', 'curl -N -m 1 -i') // a stream goes on until it is left
+    .replace('curl -N', 'curl -N -m 1 -i') // a stream continues until it is left
     .trim()
     .split('\n')
   const env = { ...process.env, JWT: (await run('token', 'ann')).json.token }
@@ -42,12 +42,12 @@ t.test('the calls of the page return the documented responses', async (t) => {
     streamed,
     claimed,
   ] = said
-  const bodyOf = (answer: string) => answer.split('\r\n\r\n')[1]
+  const bodyOf = (response: string) => response.split('\r\n\r\n')[1]
 
   t.match(first, /^HTTP\/1.1 201 /)
   t.match(second, /^HTTP\/1.1 201 [\s\S]*^idempotent-replayed: true\r$/m)
   t.equal(bodyOf(second), bodyOf(first))
-  t.match(JSON.parse(became), { state: 'done', answers: [{ route: 'POST /purchase', status: 201 }] })
+  t.match(JSON.parse(became), { state: 'done', responses: [{ route: 'POST /purchase', status: 201 }] })
   t.match(same, /^HTTP\/1.1 304 /)
   t.match(added, /^HTTP\/1.1 201 /)
   t.match(emptied, /^HTTP\/1.1 412 [\s\S]*precondition-failed/)

@@ -11,16 +11,16 @@ import { door, startApp } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
 
 /** Waits for the file in the host alone: the probe has an empty environment. */
-const passGate = `
+const passBlock = `
   const { existsSync, writeFileSync } = await import('node:fs')
-  const { MORTISE_TEST_GATE: gate } = process.env
-  if (gate) writeFileSync(gate + '.reached', '')
-  while (gate && !existsSync(gate)) await new Promise((done) => setTimeout(done, 20))`
+  const { MORTISE_TEST_BLOCK: block } = process.env
+  if (block) writeFileSync(block + '.reached', '')
+  while (block && !existsSync(block)) await new Promise((done) => setTimeout(done, 20))`
 
 const copies = copiesOf(async ({ root, run }) => {
   const gated = await sampleTarball(join(root, 'gated.tgz'), {
     id: 'gated',
-    plugin: `${passGate}
+    plugin: `${passBlock}
       app.get('/gated', { config: { access: 'public' } }, async () => ({}))`,
   })
   const hello = await sampleTarball(join(root, 'hello.tgz'), {
@@ -39,7 +39,7 @@ const copies = copiesOf(async ({ root, run }) => {
 })
 
 function begun(t: Test, { root, directory }: TestApplication) {
-  const gate = join(root, 'gate')
+  const block = join(root, 'block')
   const start = (environment: NodeJS.ProcessEnv = {}) =>
     startApp(t, ['start', '--port', '0', '--dir', directory], [], door, { environment })
   const urlOf = async (host: ReturnType<typeof start>) => {
@@ -74,11 +74,11 @@ function begun(t: Test, { root, directory }: TestApplication) {
     command,
     /** A host that has read the lock file, and serves once `open` is called. */
     async starting() {
-      const host = start({ MORTISE_TEST_GATE: gate })
-      await until(() => existsSync(`${gate}.reached`))
+      const host = start({ MORTISE_TEST_BLOCK: block })
+      await until(() => existsSync(`${block}.reached`))
       return host
     },
-    open: () => writeFile(gate, ''),
+    open: () => writeFile(block, ''),
   }
 }
 

@@ -37,9 +37,9 @@ export async function checkoutRegistry(t: Test, own: string, isOwn: (name: strin
       const { accept = '*/*', authorization = '', 'content-type': type = 'application/json' } = headers
       const sent = { accept, authorization, 'content-type': type }
       const body = method === 'GET' ? null : await text(request)
-      const answer = await fetch(`http://${own}${url}`, { method, headers: sent, body })
-      const received = answer.headers.get('content-type') ?? type
-      return response.writeHead(answer.status, { 'content-type': received }).end(await answer.text())
+      const reply = await fetch(`http://${own}${url}`, { method, headers: sent, body })
+      const received = reply.headers.get('content-type') ?? type
+      return response.writeHead(reply.status, { 'content-type': received }).end(await reply.text())
     }
     const versions = await versionsOf(path)
     response.writeHead(versions.length > 0 ? 200 : 404, { 'content-type': 'application/json' })

@@ -12,11 +12,11 @@ async function start(t: Test, directory: string) {
   return { ...host, url }
 }
 
-/** Somebody with lines in their cart as a guest, who signs in. */
+/** Someone with lines in their cart as a guest, who signs in. */
 class Shopper {
   readonly #guest: Record<string, string>
   readonly #user: Record<string, string>
-  /** Products of which 2 each were sent, and of which the host has said that they are in the cart. */
+  /** Products that were sent, 2 of each, and which are in the cart, as the host has said. */
   readonly sent = new Set<string>()
   readonly acknowledged = new Set<string>()
 
@@ -31,7 +31,7 @@ class Shopper {
     const body = JSON.stringify({ product, quantity: 2 })
     const { status } = await fetch(`${url}/cart/item`, { method: 'POST', headers, body })
     if (status === 201) this.acknowledged.add(product)
-    else if (status !== 401) throw new Error(`an addition was answered with ${status}`)
+    else if (status !== 401) throw new Error(`an addition got ${status}`)
   }
 
   async claim(url: string): Promise<number> {
@@ -69,9 +69,9 @@ testOnEngines('a kill during claims neither loses nor duplicates a line', async 
   await Promise.any(claims)
   host.child.kill('SIGKILL')
   t.equal(await host.ended, 'SIGKILL')
-  const answers = await Promise.allSettled(claims)
-  const answered = answers.filter(({ status }) => status === 'fulfilled')
-  t.comment(`${answered.length} of ${claims.length} claims were answered`)
+  const responses = await Promise.allSettled(claims)
+  const responded = responses.filter(({ status }) => status === 'fulfilled')
+  t.comment(`${responded.length} of ${claims.length} claims had a response`)
 
   const { url } = await start(t, directory)
   for (const shopper of shoppers) {

@@ -32,7 +32,7 @@ export interface Place {
   readonly directory: string
 }
 
-/** As git does: the former file goes, and another one comes. */
+/** As git does: the previous file goes, and another one comes. */
 export async function checkOut({ root, directory }: Place, name: 'v1' | 'v2' | 'other'): Promise<string> {
   const text = await readFile(commits(root, name), 'utf8')
   await rm(lockFilePath(directory), { force: true })

@@ -81,8 +81,8 @@ async function machine(t: Test) {
     /** The shop serves what it had. */
     async serves(version = '2.0.0') {
       const host = startApp(t, ['start', '--port', '0', '--dir', directory])
-      const answer = await (await fetch(`${await urlOf(host)}/note`)).json()
-      t.match(answer, { version, notes: [{ body: 'kept' }] })
+      const response = await (await fetch(`${await urlOf(host)}/note`)).json()
+      t.match(response, { version, notes: [{ body: 'kept' }] })
       host.child.kill('SIGTERM')
       await host.ended
     },

@@ -181,7 +181,7 @@ t.test('the health check of the Dockerfile uses the configured base path', async
     const stopped = host.stop('SIGTERM', 3600)
     t.equal(await check({ ...environment, APP_SERVER_PORT }), 1, 'while it stops')
     await Promise.all([host.close(), stopped])
-    t.equal(await check({ ...environment, APP_SERVER_PORT }), 1, 'where nothing answers')
+    t.equal(await check({ ...environment, APP_SERVER_PORT }), 1, 'where nothing responds')
   }
 })
 

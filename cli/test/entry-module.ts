@@ -14,7 +14,7 @@ export function entryModule(options: Pick<SampleOptions, 'version'> = {}): Sampl
         CREATE TABLE entry_twin (id INTEGER PRIMARY KEY REFERENCES entry (id));`,
       'migrations/001-entry.down.sql': 'DROP TABLE entry_twin; DROP TABLE entry',
     },
-    main: `import { answer, defineModule, one, run, sql } from '@mortise/module-sdk'
+    main: `import { respond, defineModule, one, run, sql } from '@mortise/module-sdk'
 export default defineModule('entry').plugin(async (app, { database }) => {
   const config = { access: 'public' }
   const counted = sql\`SELECT (SELECT count(*) FROM entry) AS entries, (SELECT count(*) FROM entry_twin) AS twins\`
@@ -22,7 +22,7 @@ export default defineModule('entry').plugin(async (app, { database }) => {
   app.post('/entry', { config }, (request) => request.transaction(function* () {
     const { id } = yield* one(sql\`INSERT INTO entry (filler) VALUES (randomblob(2000)) RETURNING id\`)
     yield* run(sql\`INSERT INTO entry_twin VALUES (\${id})\`)
-    return answer(201, { id })
+    return respond(201, { id })
   }))
 })
 `,

@@ -29,7 +29,7 @@ export function published(
 /**
  * An npm registry on a free port, gone after the test.
  * @param keys the public keys that it says it signs with
- * @param documents what else it answers, by path
+ * @param documents what else it returns, by path
  * @returns its address; `requests` are the paths that were asked for; `hold` lets no tarball out until released
  */
 export async function fakeRegistry(

@@ -30,14 +30,14 @@ async function running(t: Test) {
     })
   const [victim, other] = workers
   /** By the worker that lives: one connection at most waits for the other. */
-  const answered = (path: string) => Promise.race([1, 2].map(() => get(path)))
-  return { ...application, host, state, get, answered, victim, other }
+  const responded = (path: string) => Promise.race([1, 2].map(() => get(path)))
+  return { ...application, host, state, get, responded, victim, other }
 }
 
 const skip = skipPostgres
 
 t.test('a host with a worker that hangs', { skip }, async (t) => {
-  const { directory, run, host, state, get, answered } = await running(t)
+  const { directory, run, host, state, get, responded } = await running(t)
   const pids = async () => (await state()).workers?.map(({ pid }) => pid) ?? []
   /** Both processes, once both respond: one that is slow to is not in the state. */
   const both = async () => {
@@ -61,8 +61,8 @@ t.test('a host with a worker that hangs', { skip }, async (t) => {
     process.kill(victim, 'SIGSTOP')
     const handed = [1, 2, 3].map(() => get('/hello'))
     await until(async () => (await state()).silentWorkers !== undefined)
-    t.match(await answered('/health/ready'), { status: 200 })
-    const metrics = await (await answered('/metrics')).text()
+    t.match(await responded('/health/ready'), { status: 200 })
+    const metrics = await (await responded('/metrics')).text()
     t.match(metrics, /^mortise_workers\{state="serving"\} 1$/m)
     t.match(metrics, /^mortise_workers\{state="silent"\} 1$/m)
     t.match(metrics, /^mortise_module_up\{module="hello"/m)

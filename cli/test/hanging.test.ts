@@ -6,7 +6,7 @@ import t from 'tap'
 import { readJournal } from '../src/changes/journal.ts'
 import { started, until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
-import { answerVersion, sampleTarball } from './sample-module.ts'
+import { respondVersion, sampleTarball } from './sample-module.ts'
 
 /** In the host alone: the probe has an empty environment. */
 process.env.MORTISE_TEST_STOP = '1'
@@ -140,7 +140,7 @@ t.test('a host that is stopped', async (t) => {
     const file = await sampleTarball(join(root, 'paused.tgz'), {
       id: 'paused',
       plugin: `${stopsItself}
-        ${answerVersion('paused', '1.0.0')}`,
+        ${respondVersion('paused', '1.0.0')}`,
     })
     const waking = setInterval(() => process.kill(pid, 'SIGCONT'), 1_000)
     t.teardown(() => clearInterval(waking))

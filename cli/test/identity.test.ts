@@ -152,7 +152,7 @@ t.test('a missing schema is not created', { skip }, async (t) => {
 
 t.test('a secret that differs from the last start is refused', async (t) => {
   const { directory, run } = await served(t)
-  const former = await readFile(secretFile(directory), 'utf8')
+  const previous = await readFile(secretFile(directory), 'utf8')
   await writeFile(secretFile(directory), 'another secret that is as long as it must be')
   t.match((await run('token', 'alice')).json.error, { exitCode: 2, code: 'other-secret' })
   t.match((await run('start', '--port', '0')).json.error, { exitCode: 2, code: 'other-secret' })
@@ -163,7 +163,7 @@ t.test('a secret that differs from the last start is refused', async (t) => {
   await rm(secretFile(directory))
   t.match((await run('start', '--port', '0')).json.error, { exitCode: 2, code: 'secret-lost' })
   t.notOk(existsSync(secretFile(directory)), 'none was made')
-  await writeFile(secretFile(directory), former)
+  await writeFile(secretFile(directory), previous)
   t.equal((await run('token', 'alice')).exitCode, 0)
 })
 

@@ -3,10 +3,10 @@ import { changeRecord } from '../src/changes/audit-record.ts'
 import type { Journal } from '../src/changes/journal.ts'
 
 /** The journal of a command that was killed. */
-export const interruptedChange = (command: string, former: LockFile, next: LockFile): Journal => ({
+export const interruptedChange = (command: string, previous: LockFile, next: LockFile): Journal => ({
   command,
-  record: changeRecord(command, former, next),
-  former,
+  record: changeRecord(command, previous, next),
+  previous,
   next,
   undo: [],
 })

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Callers who keep their connection and ask again and again, some of them seldom; any answer but 200 is a failure. */
+/** Callers who keep their connection and ask again and again, some of them seldom; any response but 200 is a failure. */
 export class KeepAliveClients {
   readonly failures: string[] = []
   requests = 0
@@ -13,8 +13,8 @@ export class KeepAliveClients {
     this.#running = Array.from({ length: count }, (_, number) => this.#run(url, number % 4 === 0 ? 700 : 20))
   }
 
-  /** Resolves when so many more requests are answered. */
-  async answered(count: number): Promise<void> {
+  /** Resolves when so many more requests have a response. */
+  async responded(count: number): Promise<void> {
     for (const until = this.requests + count; this.requests < until; ) await pause(5)
   }
 

@@ -114,13 +114,13 @@ t.test('a probe', async (t) => {
   })
   const config = { ...(await readConfig(directory)), environment: {} }
   child.send({ config, modules: [], schema: undefined, ask: [], upgrades: [], scratch })
-  const told: string[] = []
+  const reported: string[] = []
   child.on('message', ({ kind }: { kind: string }) => {
-    told.push(kind)
+    reported.push(kind)
     if (kind === 'done' || kind === 'failed') child.disconnect()
   })
   const said = await text(child.stderr as Readable)
-  t.strictSame(told, ['report', 'done'])
+  t.strictSame(reported, ['report', 'done'])
   // It loads undici: it compares all globals.
   const { loaded } = loadedBy(said)
   t.ok(loaded.length > 5 && loaded.length <= 815, `it loads ${loaded.length} files, at most 815`)

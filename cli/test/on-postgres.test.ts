@@ -45,14 +45,14 @@ function visit(root: string, version: '1.0.0' | '2.0.0'): Promise<string> {
         'migrations/002-place.postgres.down.sql': 'ALTER TABLE visit DROP COLUMN place',
       }),
     },
-    main: `import { answer, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
+    main: `import { respond, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
 export default defineModule('visit').plugin(async (app, { database }) => {
   const config = { access: 'public' }
   const counted = sql\`SELECT count(*) AS visits${more ? ', count(place) AS places' : ''} FROM visit\`
   app.get('/visit', { config }, async () => database.one(counted))
   app.post('/visit', { config }, (request) => request.transaction(function* () {
     yield* run(sql\`INSERT INTO visit (id${more ? ', place' : ''}) VALUES (\${newId('visit')}${more ? ", 'here'" : ''})\`)
-    return answer(201, yield* one(counted))
+    return respond(201, yield* one(counted))
   }))
 })
 `,

@@ -5,13 +5,13 @@ import t from 'tap'
 import { copiesOf, testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
 
-// Every operation of the three modules is driven into success and into its failures; each answer is held against what the
+// Every operation of the three modules is driven into success and into its failures; each response is held against what the
 // document says of it: status, code, content type, headers, body.
 
 interface Media {
   readonly schema: object
 }
-interface Answer {
+interface ResponseObject {
   readonly description: string
   readonly headers?: Record<string, unknown>
   readonly content?: Record<string, Media>
@@ -19,7 +19,7 @@ interface Answer {
 interface Operation {
   readonly operationId: string
   readonly security: readonly Record<string, unknown>[]
-  readonly responses: Record<string, Answer>
+  readonly responses: Record<string, ResponseObject>
 }
 interface Called extends Operation {
   readonly method: string
@@ -35,7 +35,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** What every answer may have, so that no operation says it. */
+/** What every response may have, so that no operation says it. */
 const general =
   /^(date|connection|keep-alive|content-(type|length)|transfer-encoding|cache-control|content-security-policy|x-content-type-options|referrer-policy|traceparent|x-accel-buffering)$/
 const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-purchase', 'api-event'))
@@ -68,7 +68,7 @@ const queries: Record<string, string[]> = {
   getWebhookByIdDelivery: [`before=${unknown}`, 'state=gone'],
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+// biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
 const jsonOf = async (response: Response | Promise<Response>): Promise<any> => (await response).json()
 
 const operationsOf = (document: OpenapiDocument): Called[] =>
@@ -87,14 +87,14 @@ async function documented(t: import('tap').Test, url: string) {
   const compiled = new Map<string, ValidateFunction>()
   const met = new Map<string, Set<string>>()
 
-  /** Sends it, and says in what the answer is none of those that the document has. */
+  /** Sends it, and says in what the response is none of those that the document has. */
   async function send(operation: Called, { path, headers = {}, body }: Sent, method = operation.method) {
     const response = await fetch(url + path, { method, headers, ...(body !== undefined && { body }) })
     const isStream = response.headers.get('content-type') === 'text/event-stream'
     const text = isStream ? '' : await response.text()
     if (isStream) await response.body?.cancel()
     const { status } = response
-    const answered = operation.responses[status]
+    const found = operation.responses[status]
     const about = {
       sent: `${method} ${path}`,
       headers,
@@ -102,11 +102,11 @@ async function documented(t: import('tap').Test, url: string) {
       status,
       text: text.slice(0, 300),
     }
-    if (answered === undefined)
+    if (found === undefined)
       return t.fail(`${operation.operationId}: ${status} is not in the document`, about)
     const type = response.headers.get('content-type')?.split(';')[0] ?? ''
     const value = text === '' || isStream ? undefined : JSON.parse(text)
-    if (type !== '' && answered.content?.[type] === undefined) t.fail(`${type} is not in the document`, about)
+    if (type !== '' && found.content?.[type] === undefined) t.fail(`${type} is not in the document`, about)
     if (value !== undefined) {
       const place = `/paths/${escaped(operation.path)}/${operation.method.toLowerCase()}/responses/${status}/content/${escaped(type)}/schema`
       const isValid = compiled.get(place) ?? ajv.compile({ $ref: `document#${encodeURI(place)}` })
@@ -114,10 +114,10 @@ async function documented(t: import('tap').Test, url: string) {
       if (!isValid(value)) t.fail('the body is not as in the document', { ...about, errors: isValid.errors })
     }
     if (value?.code !== undefined && status >= 400) {
-      if (!answered.description.includes(`\`${value.code}\``))
+      if (!found.description.includes(`\`${value.code}\``))
         t.fail(`the document does not name ${value.code}`, about)
     }
-    const named = new Set(Object.keys(answered.headers ?? {}).map((name) => name.toLowerCase()))
+    const named = new Set(Object.keys(found.headers ?? {}).map((name) => name.toLowerCase()))
     for (const name of response.headers.keys()) {
       if (!general.test(name) && !named.has(name)) t.fail(`the header ${name} is not in the document`, about)
     }
@@ -213,15 +213,15 @@ t.test('every response matches the document', async (t) => {
       if (etag) await send(operation, { path: there, headers: { ...who, 'if-none-match': etag } })
     }
 
-    const answered = met.get(operationId) ?? new Set()
+    const found = met.get(operationId) ?? new Set()
     const expected = ['400']
     if (operation.security.length > 0) expected.push('401')
     if (writes) expected.push('413', '415')
     else if (!path.includes('{key}')) expected.push('412')
     if (/\{id\}/.test(path)) expected.push('404')
-    for (const status of expected) t.ok(answered.has(status), `${operationId} has answered ${status}`)
+    for (const status of expected) t.ok(found.has(status), `${operationId} has returned ${status}`)
     t.ok(
-      [...answered].some((status) => status.startsWith('2')),
+      [...found].some((status) => status.startsWith('2')),
       `${operationId} has succeeded`,
     )
   }

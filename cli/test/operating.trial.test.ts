@@ -109,14 +109,14 @@ async function installCommand(root: string, packages: string): Promise<void> {
 }
 
 /** Publishes the modules, and the cart in a version with one more migration, where the operator's .npmrc says. */
-async function publishNewCart(root: string, former: string): Promise<void> {
+async function publishNewCart(root: string, previous: string): Promise<void> {
   const packages = join(root, 'registry')
-  for (const name of await readdir(former)) {
-    if (name.startsWith('mortise-api-')) await copyFile(join(former, name), join(packages, name))
+  for (const name of await readdir(previous)) {
+    if (name.startsWith('mortise-api-')) await copyFile(join(previous, name), join(packages, name))
   }
   const folder = join(root, 'cart')
   await mkdir(folder)
-  await extract({ file: join(former, 'mortise-api-cart-1.0.0.tgz'), cwd: folder })
+  await extract({ file: join(previous, 'mortise-api-cart-1.0.0.tgz'), cwd: folder })
   const description = join(folder, 'package', 'package.json')
   const json = JSON.parse(await readFile(description, 'utf8'))
   await writeFile(description, JSON.stringify({ ...json, version: '1.1.0' }))
@@ -126,7 +126,7 @@ async function publishNewCart(root: string, former: string): Promise<void> {
   await create({ file: join(packages, 'mortise-api-cart-1.1.0.tgz'), cwd: folder, gzip: true }, ['package'])
 }
 
-/** A caller with a cart of one line, who looks at it again and again until told to stop. */
+/** A caller with a cart of one line, who looks at it again and again until asked to stop. */
 async function customer(t: Test, url: string) {
   const { token } = (await (await fetch(`${url}/guest`, { method: 'POST' })).json()) as { token: string }
   const headers = { 'guest-token': token, 'content-type': 'application/json' }
@@ -154,7 +154,7 @@ async function customer(t: Test, url: string) {
       stopped = true
       await looking
       t.ok(statuses.length > 0)
-      t.strictSame(new Set(statuses), new Set([200]), 'no answer was anything but 200')
+      t.strictSame(new Set(statuses), new Set([200]), 'no response was anything but 200')
     },
   }
 }
@@ -181,7 +181,7 @@ t.test('operating.md: staging, production, an upgrade, a rollback, and a new mac
     'systemctl enable --now mortise@shop': async () => {
       hosts.shop = await serve('shop')
     },
-    // It wants a stopped host and an answer: module-rollback-snapshot.test.ts does it.
+    // It wants a stopped host and a response: module-rollback-snapshot.test.ts does it.
     'app module-rollback --restore-snapshot': async () => {},
     // They want a module that has failed on an event: commands/events.test.ts has one.
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},

@@ -33,11 +33,11 @@ export async function runApp(...argv: string[]): Promise<Outcome> {
   }
 }
 
-/** Runs `app` in this process, as if on a terminal, where `answer` is typed. @returns what it says on the way, too */
-export async function runOnTerminal(answer: 'y' | 'n', ...argv: string[]) {
+/** Runs `app` in this process, as if on a terminal, where `response` is typed. @returns what it says on the way, too */
+export async function runOnTerminal(response: 'y' | 'n', ...argv: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const said = text(stderr)
-  stdin.end(`${answer}\n`)
+  stdin.end(`${response}\n`)
   const isTTY = true
   const streams = { stdin: Object.assign(stdin, { isTTY }), stdout, stderr: Object.assign(stderr, { isTTY }) }
   const exitCode = await app(argv, streams)

@@ -12,9 +12,9 @@ export async function runningHost(t: Test, directory: string) {
   return running
 }
 
-/** What it answers: the status, and the body as JSON. */
+/** What it returns: the status, and the body as JSON. */
 export async function get(running: Application, path: string) {
   const response = await fetch(`${running.url}${path}`)
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
   return { status: response.status, body: (await response.json()) as any }
 }

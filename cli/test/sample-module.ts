@@ -9,17 +9,17 @@ export interface SampleOptions {
   readonly version?: string
   readonly manifest?: Readonly<Record<string, unknown>>
   readonly json?: Readonly<Record<string, unknown>>
-  /** The body of the plugin; by default it answers its one route. */
+  /** The body of the plugin; by default it returns its one route. */
   readonly plugin?: string
   /** Instead of the whole main file. */
   readonly main?: string
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** The files of a small module: `GET /<id>` answers its version. */
+/** The files of a small module: `GET /<id>` returns its version. */
 export function sampleFiles(options: SampleOptions = {}): Record<string, string> {
   const { id = 'hello', version = '1.0.0' } = options
-  const { name = `@acme/${id}`, plugin = answerVersion(id, version) } = options
+  const { name = `@acme/${id}`, plugin = respondVersion(id, version) } = options
   const json = {
     name,
     version,
@@ -33,7 +33,7 @@ export function sampleFiles(options: SampleOptions = {}): Record<string, string>
   return { 'package.json': JSON.stringify(json), 'index.js': options.main ?? main, ...options.files }
 }
 
-export const answerVersion = (id: string, version: string) =>
+export const respondVersion = (id: string, version: string) =>
   `app.get('/${id}', { config: { access: 'public' } }, async () => ({ version: '${version}' }))`
 
 /** Code for a loop that blocks the event loop, and leaves the processor to the other tests. */

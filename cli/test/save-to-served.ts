@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { checkout } from './operating-page.ts'
 import { door } from './run-process.ts'
 
-// Measures `app dev` on a module of `app module-new`: how long after the save of a file the new code answers, over 20
+// Measures `app dev` on a module of `app module-new`: how long after the save of a file the new code responds, over 20
 // saves. node cli/test/save-to-served.ts [--js]
 
 const SAVES = 20
@@ -28,13 +28,13 @@ try {
     if (output.endsWith('}\n')) break
   }
   const { url } = JSON.parse(output)
-  const answer = async () => await (await fetch(`${url}/memo/unknown`)).text()
+  const respond = async () => await (await fetch(`${url}/memo/unknown`)).text()
   const times: number[] = []
   for (let save = 1; save <= SAVES; save += 1) {
     await setTimeout(300)
     const began = performance.now()
     await writeFile(file, source.replace('You have no', `Save ${save}: you have no`))
-    while (!(await answer()).includes(`Save ${save}:`)) await setTimeout(5)
+    while (!(await respond()).includes(`Save ${save}:`)) await setTimeout(5)
     times.push(performance.now() - began)
   }
   times.sort((one, other) => one - other)

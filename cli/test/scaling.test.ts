@@ -58,11 +58,11 @@ t.test(
         'migrations/001-counter.sql': 'CREATE TABLE counter (id TEXT PRIMARY KEY)',
         'migrations/001-counter.down.sql': 'DROP TABLE counter',
       },
-      main: `import { answer, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
+      main: `import { respond, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
       export default defineModule('counter').plugin(async (app) => {
         app.post('/counter', { config: { access: 'public' } }, (request) => request.transaction(function* () {
           yield* run(sql\`INSERT INTO counter (id) VALUES (\${newId('count')})\`)
-          return answer(200, yield* one(sql\`SELECT count(*) AS count FROM counter\`))
+          return respond(200, yield* one(sql\`SELECT count(*) AS count FROM counter\`))
         }))
       })`,
     })

@@ -19,13 +19,13 @@ t.test('the changes of a host, one after the other', async (t) => {
     ['blocks', /hello blocked the event loop for more than 5 s, at index\.js:\d+/],
   ] as const) {
     await t.test(`a change is reverted if its module ${name} while it is watched: exit 5`, async (t) => {
-      const former = await readLockFile(directory)
-      const [next, saidBefore] = [former.generation + 2, host.stderr.length]
+      const previous = await readLockFile(directory)
+      const [next, saidBefore] = [previous.generation + 2, host.stderr.length]
       t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
         exitCode: 5,
         json: { error: { code: 'taken-back', message: reason } },
       })
-      t.strictSame(await readLockFile(directory), { ...former, generation: next })
+      t.strictSame(await readLockFile(directory), { ...previous, generation: next })
       await until(async () => (await host.hello()).version === '1.0.0')
       t.match((await run('module-list')).json, { generation: next, modules: [{ state: 'active' }] })
       t.match((await run('module-history')).json.generations.at(-1), { takesBack: next - 1, reason })
@@ -51,32 +51,32 @@ t.test('the changes of a host, one after the other', async (t) => {
   }
 
   await t.test('a host waits for the running command before it reverts', async (t) => {
-    const former = await generation()
+    const previous = await generation()
     await run('module-install', join(root, 'rejects.tgz'))
     const lock = acquireFileLock(commandLockFile(directory))
     await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-    t.equal(await generation(), former + 1)
+    t.equal(await generation(), previous + 1)
     lock?.release()
-    await until(async () => (await generation()) === former + 2)
+    await until(async () => (await generation()) === previous + 2)
     await until(async () => (await host.hello()).version === '1.0.0')
   })
 
   await t.test('a change that settles stays, and a module that fails later fails alone', async (t) => {
-    const former = await generation()
+    const previous = await generation()
     t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '10'), {
       exitCode: 0,
       json: { settled: true, live: true },
     })
     await fetch(`${host.url}/hello`, { headers: { reject: '1' } })
     await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-    t.equal(await generation(), former + 1)
+    t.equal(await generation(), previous + 1)
   })
 
   await t.test('a reverted first installation is gone', async (t) => {
     await run('module-remove', 'hello')
-    const former = await generation()
+    const previous = await generation()
     t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
-    await until(async () => (await generation()) === former + 2)
+    await until(async () => (await generation()) === previous + 2)
     t.strictSame((await readLockFile(directory)).modules, {})
     await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
   })
@@ -101,7 +101,7 @@ t.test('a module whose routes fail more than before is reverted', async (t) => {
   await run('module-install', join(root, 'fails.tgz'))
   const failing = async () => (await fetch(`${running.url}/hello`, { headers: { fail: '1' } })).status
   for (const _ of Array(4)) t.equal(await failing(), 500)
-  t.match((await get(running, '/hello')).body, { version: '2.0.0' }, 'too few to tell')
+  t.match((await get(running, '/hello')).body, { version: '2.0.0' }, 'too few to decide')
   await failing()
   await until(async () => (await readLockFile(directory)).generation === 3)
   await until(async () => (await get(running, '/hello')).body.version === '1.0.0')

@@ -181,7 +181,7 @@ t.test(
     t.match(docs, '--read-only --tmpfs /srv/app/.app:uid=1000,gid=1000,mode=0700')
     t.match(docs, '-v shop-data:/srv/app/data')
     const secret = { APP_SECRET: 'a secret of at least thirty-two bytes, as in the page' }
-    const former = await readdir(folder)
+    const previous = await readdir(folder)
     for (const options of [['--new-database'], []]) {
       // A new container has a new .app, and the volume.
       await rm(join(folder, '.app'), { recursive: true, force: true })
@@ -189,7 +189,7 @@ t.test(
       t.equal((await fetch(`${host.url}/cart`)).status, 200)
       t.equal(await host.end('SIGTERM'), 0, 'it stops in order')
     }
-    t.same((await readdir(folder)).sort(), ['.app', ...former].sort())
+    t.same((await readdir(folder)).sort(), ['.app', ...previous].sort())
   },
 )
 

@@ -18,13 +18,13 @@ async function nextCart(root: string): Promise<string> {
   return folder
 }
 
-/** A running host, and somebody signed in. */
+/** A running host, and someone signed in. */
 async function shop(t: Test, directory: string, token: string) {
   const { url } = await runningHost(t, directory)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const post = async (path: string, body: object) => {
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
     return { status: response.status, body: (await response.json()) as any }
   }
   return {
@@ -76,9 +76,9 @@ testOnEngines('the cart can be upgraded during purchases, and none fails', async
   const failures: unknown[] = []
   const buying = Array.from({ length: 2 }, async () => {
     for (; !upgraded; await pause(5)) {
-      const answered = await purchase()
-      if (answered.status === 201) made += 1
-      else failures.push(answered)
+      const responded = await purchase()
+      if (responded.status === 201) made += 1
+      else failures.push(responded)
     }
   })
   t.match(await run('module-install', await nextCart(root)), {

@@ -39,13 +39,13 @@ export async function verdaccio(t: Test, packages: Readonly<Record<string, objec
   const host = await listening(t, server)
   const put = async (path: string, body: object, token?: string) => {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
-    const answer = await fetch(`http://${host}/${path}`, {
+    const response = await fetch(`http://${host}/${path}`, {
       method: 'PUT',
       headers,
       body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(await answer.text())
-    return (await answer.json()) as { token: string }
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as { token: string }
   }
   const { token } = await put('-/user/org.couchdb.user:operator', { name: 'operator', password: 'of-no-use' })
   const publish = async ({ json, tarball }: Pick<Published, 'json' | 'tarball'>) => {

@@ -7,10 +7,10 @@ import { pathToFileURL } from 'node:url'
 import threads from 'node:worker_threads'
 import type { Asked } from './warm-probe.ts'
 
-const tell = process.send?.bind(process)
+const report = process.send?.bind(process)
 const { Worker } = threads
 
-// No watchdog: what it is there for ends without an answer here, too, and is asked again of a child that has one.
+// No watchdog: what it is there for ends without a response here, too, and is asked again of a child that has one.
 threads.Worker = new Proxy(Worker, {
   construct(target, args, newTarget) {
     if (!/probe-watchdog\.[jt]s$/.test(String(args[0]))) return Reflect.construct(target, args, newTarget)
@@ -25,17 +25,17 @@ let probes = 0
 process.on('message', async (message: Asked | { readonly program?: undefined }) => {
   // What is emitted below comes here, too.
   if (message.program === undefined) return
-  if ('set' in message) return tell?.({ kind: 'tables', id: message.id, tables: await tablesOf(message) })
+  if ('set' in message) return report?.({ kind: 'tables', id: message.id, tables: await tablesOf(message) })
   const { program, request } = message
   process.chdir(request.scratch)
   process.env.TMPDIR = request.scratch
-  Object.assign(process, { send: tell })
+  Object.assign(process, { send: report })
   await import(`${pathToFileURL(program)}?${probes++}`)
   process.emit('message', request, undefined)
 })
 process.once('disconnect', () => process.exit())
 
-/** What the program would answer; undefined where its migrations fail. */
+/** What the program would respond; undefined where its migrations fail. */
 async function tablesOf({ program, set }: Extract<Asked, { set: unknown }>): Promise<unknown> {
   const load = (path: string) => import(pathToFileURL(join(dirname(program), path)).href)
   const { tablesOnEmptyDatabase } = await load('tables-on-empty-database.js')

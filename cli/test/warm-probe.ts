@@ -1,6 +1,6 @@
 // Imported by tests that run `app` in their own process: what the child of a probe loads is loaded once for all probes
 // of the process, rather than once for each. A child that has probed before may only say yes: where it says anything
-// else, one that has not is asked. Where that one ends without an answer, a child of its own is asked, as the product
+// else, one that has not is asked. Where that one ends without a response, a child of its own is asked, as the product
 // does; that is also how every `app` runs that is a process of its own. The same child describes tables.
 import childProcess, { type ChildProcess, type ExecFileOptions, type ForkOptions } from 'node:child_process'
 import { EventEmitter } from 'node:events'

@@ -52,7 +52,7 @@ t.test('docs/architecture.md names exactly the files that POST /cart/item passes
   t.teardown(() => session.disconnect())
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-  /** The files of which a function runs meanwhile. */
+  /** The files with a function that runs meanwhile. */
   const filesOf = async (work: () => Promise<unknown>) => {
     await session.post('Profiler.takePreciseCoverage')
     await work()

@@ -113,7 +113,7 @@ export class Application {
   readonly #drained = new AbortController()
   readonly #control: FastifyInstance
   readonly #hold: WritePause
-  readonly #stopTelling: readonly (() => void)[]
+  readonly #stopReporting: readonly (() => void)[]
   readonly #heartbeats: HostHeartbeats | undefined
   #url = ''
   #options: StartOptions = {}
@@ -145,7 +145,7 @@ export class Application {
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
-    this.#stopTelling = [
+    this.#stopReporting = [
       logRefusals(storage, log, 'writes', 'reads continue'),
       logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
@@ -403,7 +403,7 @@ export class Application {
       metrics: () => this.metrics(),
       settle: (generation, milliseconds) =>
         this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
-      tellHosts: async () => await this.#heartbeats?.beat(),
+      notifyHosts: async () => await this.#heartbeats?.beat(),
     }
   }
 
@@ -518,7 +518,7 @@ export class Application {
     const { listener } = this.#parts
     listener.hold()
     this.#abandoned.abort()
-    for (const stop of this.#stopTelling) stop()
+    for (const stop of this.#stopReporting) stop()
     this.#parts.watch.end()
     this.#process.stop()
     this.#server.close()
@@ -547,5 +547,5 @@ const walMessage = (file: string) =>
 async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {
   const families = await callRunningHost(directory, 'metrics')
   if (families !== undefined) return families
-  throw hostProblems.create('not-ready', 'No worker answers: try again.')
+  throw hostProblems.create('not-ready', 'No worker responds: try again.')
 }

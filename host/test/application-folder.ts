@@ -97,14 +97,14 @@ export async function uninstall(application: string, id: string): Promise<void> 
   await writeLockFile(application, { ...lock, generation: generation + 1, modules: others })
 }
 
-/** A module with one public route that answers `answer`. */
-export function oneRoute(id: string, answer: string, version = '1.0.0'): FixtureModule {
+/** A module with one public route that returns `response`. */
+export function oneRoute(id: string, response: string, version = '1.0.0'): FixtureModule {
   return {
     version,
     manifest: { id, routes: [`GET /${id}`] },
     files: {
       'index.js': `export default async (app) => {
-        app.get('/${id}', { config: { access: 'public' } }, async () => ({ answer: '${answer}' }))
+        app.get('/${id}', { config: { access: 'public' } }, async () => ({ response: '${response}' }))
       }`,
     },
   }

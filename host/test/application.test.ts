@@ -34,18 +34,18 @@ const ask = async (application: Application, path: string) => {
 
 const activate = (directory: string) => callRunningHost(directory, 'activate')
 
-/** A module with a table, whose route answers how many rows it has after it has added one. */
+/** A module with a table, whose route returns how many rows it has after it has added one. */
 const counter = (id: string): FixtureModule => ({
   manifest: { id, routes: [`POST /${id}`], tables: id, migrations: 'migrations' },
   files: {
     'migrations/001-counter.sql': `CREATE TABLE ${id} (n INTEGER);`,
     'migrations/001-counter.down.sql': `DROP TABLE ${id};`,
-    'index.js': `import { answer, one, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, one, run, sql } from '@mortise/module-sdk'
       export default async (app) => {
         app.post('/${id}', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
             yield* run(sql\`INSERT INTO ${id} (n) VALUES (1)\`)
-            return answer(201, yield* one(sql\`SELECT count(*) AS rows FROM ${id}\`))
+            return respond(201, yield* one(sql\`SELECT count(*) AS rows FROM ${id}\`))
           }))
       }`,
   },
@@ -94,13 +94,13 @@ t.test(
     }
     await install(t, directory, broken)
     await t.rejects(activate(directory), { status: 409, message: /note: .*no luck/ })
-    t.match(await ask(application, '/note'), { status: 200, body: { answer: 'old' } })
+    t.match(await ask(application, '/note'), { status: 200, body: { response: 'old' } })
     t.equal(application.state().generation, 1)
   },
 )
 
 t.test(
-  'at boot a module that cannot be activated answers 503 under its routes, and all others serve',
+  'at boot a module that cannot be activated returns 503 under its routes, and all others serve',
   async (t) => {
     const failures: Record<string, string> = {
       throws: 'throw new Error("no luck")',
@@ -116,7 +116,7 @@ t.test(
       await install(t, directory, { manifest: { id, routes: [`GET /${id}`] }, files: { 'index.js': code } })
     }
     const application = await start(t, directory)
-    t.match(await ask(application, '/good'), { status: 200, body: { answer: 'yes' } })
+    t.match(await ask(application, '/good'), { status: 200, body: { response: 'yes' } })
     for (const id of Object.keys(failures)) {
       t.match(await ask(application, `/${id}`), { status: 503, body: { code: 'module-unavailable' } }, id)
       t.equal((await fetch(`${application.url}/${id}`, { method: 'POST' })).status, 405)
@@ -170,7 +170,7 @@ t.test('a changed lock file with new migrations waits for a command', async (t) 
   )
 })
 
-t.test('while a package is missing in the store, unknown paths answer 503', async (t) => {
+t.test('while a package is missing in the store, unknown paths return 503', async (t) => {
   const directory = await applicationFolder(t, { basePath: '/api' })
   await install(t, directory, oneRoute('note', 'here'), oneRoute('other', 'here'))
   const { note } = (await readLockFile(directory)).modules
@@ -189,7 +189,7 @@ t.test('while a package is missing in the store, unknown paths answer 503', asyn
   t.ok(await activate(directory))
   t.equal((await ask(application, '/note')).status, 503, 'nothing is tried again unasked')
   await callRunningHost(directory, 'activate', { again: true })
-  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'here' } })
+  t.match(await ask(application, '/note'), { status: 200, body: { response: 'here' } })
   t.equal((await ask(application, '/health/ready')).status, 200)
   t.equal((await ask(application, '/anything')).status, 404)
 })
@@ -222,7 +222,7 @@ t.test('a new module gets the current settings, not those of the start', async (
 })
 
 t.test(
-  'a module that served and fails with a change goes on serving as it was, though it is the same',
+  'a module that served and fails with a change continues serving as it was, though it is the same',
   async (t) => {
     const directory = await applicationFolder(t)
     const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
@@ -328,7 +328,7 @@ t.test('stop() finishes requests in progress, accepts no new ones, and resolves 
   t.equal((await readFile(join(directory, 'data', 'app.db'))).length > 0, true)
 })
 
-/** An application whose `POST /slow` answers when `release` is called. */
+/** An application whose `POST /slow` responds when `release` is called. */
 async function slowApplication(t: Test) {
   const directory = await applicationFolder(t)
   await install(t, directory, {
@@ -358,7 +358,7 @@ t.test('a drain: not ready, but requests are taken, a change too; `close` ends i
   t.match(await ask(application, '/health/live'), { status: 200 })
   await install(t, directory, oneRoute('note', 'new'))
   t.ok(await activate(directory))
-  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'new' } })
+  t.match(await ask(application, '/note'), { status: 200, body: { response: 'new' } })
   t.match(await ask(application, '/health/ready'), { status: 503 })
   t.equal(application.close(), stopped)
   release()
@@ -406,7 +406,7 @@ testOnPostgres(
     t.match(ready, { status: 503, body: { code: 'not-ready', detail: 'the database cannot be reached' } })
     t.equal((await ask(application, '/health/live')).status, 200)
 
-    await proxy.mend()
+    await proxy.repair()
     while ((await ask(application, '/health/ready')).status !== 200) await nextTurn()
     t.same(await (await post()).json(), { rows: 2 })
   },

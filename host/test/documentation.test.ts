@@ -49,7 +49,7 @@ t.test('configuration.md has every setting with its type, default and variable, 
     t.equal(variable, key === '$schema' ? '' : code(variableOf(path)), `the variable of ${key}`)
     documented.delete(code(key))
   }
-  t.same([...documented.keys()], [], 'no setting that there is not')
+  t.same([...documented.keys()], [], 'no setting that does not exist')
 })
 
 t.test('configuration.md has every key of an issuer, and no other', async (t) => {

@@ -39,18 +39,18 @@ function failStatements(t: Test, source: RegExp, isFailing = () => true): void {
 t.test('a failed COMMIT is an unknown outcome for its whole group, and ends the host', async (t) => {
   const { host, closed } = await running(t)
   failStatements(t, /^COMMIT$/)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, async () => {
       const response = await fetch(`${host.url}/guest`, { method: 'POST' }).catch(() => undefined)
       if (response === undefined) return 'no connection'
       return `${response.status} ${((await response.json()) as { code: string }).code}`
     }),
   )
-  t.ok(answers.includes('500 outcome-unknown'), 'those that shared it')
+  t.ok(responses.includes('500 outcome-unknown'), 'those that shared it')
   t.strictSame(
-    answers.filter(
-      (answer) =>
-        !['500 outcome-unknown', '503 database-unavailable', '503 busy', 'no connection'].includes(answer),
+    responses.filter(
+      (response) =>
+        !['500 outcome-unknown', '503 database-unavailable', '503 busy', 'no connection'].includes(response),
     ),
     [],
     'those behind it were not tried',

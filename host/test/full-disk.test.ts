@@ -7,7 +7,7 @@ import { Application } from '../src/application.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { applicationFolder } from './application-folder.ts'
 
-/** Where `post` becomes a guest, which is a write, and answers status and code. */
+/** Where `post` becomes a guest, which is a write, and returns status and code. */
 async function running(t: Test, directory: string) {
   const host = await Application.start({
     directory,
@@ -40,11 +40,11 @@ t.test(
       t.match(await post(), { status: 201 })
       volume.fill()
       // At once, before anybody has looked at the disk: some may still fit into the log that is there.
-      const answers = await Promise.all(Array.from({ length: 300 }, post))
-      t.ok(answers.some(({ status }) => status === 503))
+      const responses = await Promise.all(Array.from({ length: 300 }, post))
+      t.ok(responses.some(({ status }) => status === 503))
       // A slow machine refuses some as `busy`.
-      for (const answer of answers)
-        if (answer.status !== 201 && answer.code !== 'busy') t.match(answer, refused)
+      for (const response of responses)
+        if (response.status !== 201 && response.code !== 'busy') t.match(response, refused)
       for (const path of ['/', '/health/ready', '/health/live', '/openapi.json', '/idempotency/key'])
         t.equal(await read(path), 200, path)
       const figures = await (await fetch(`${host.url}/metrics`)).text()

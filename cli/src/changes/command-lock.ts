@@ -12,7 +12,7 @@ import { journalFile, restorationFile } from './journal.ts'
 export interface LockWait {
   /** `--wait`. Infinity: without a limit. */
   readonly seconds: number
-  /** Tells the user that the command waits. */
+  /** Notifies the user that the command waits. */
   readonly note: (text: string) => void
 }
 

@@ -10,13 +10,13 @@ import {
 import { lockChanged } from '../failures/index.ts'
 import { changesBetween } from './changes-between.ts'
 
-// The last recorded generation is in force. After `git pull`, for example, modules.lock.json may
+// The last recorded generation is the current one. After `git pull`, for example, modules.lock.json may
 // name other modules: an external change. `app module-install` without a name, or a start, puts
-// that lock file in force unchanged. `app module-rollback` replaces it. All other changes are
+// that lock file into effect unchanged. `app module-rollback` replaces it. All other changes are
 // rejected.
 
 /**
- * The generation in force. Undefined if no command ever changed anything here, as in a fresh clone.
+ * The current generation. Undefined if no command ever changed anything here, as in a fresh clone.
  */
 export async function currentGeneration(directory: string): Promise<Generation | undefined> {
   const { known, unreadable } = await readGenerations(directory)
@@ -26,11 +26,11 @@ export async function currentGeneration(directory: string): Promise<Generation |
   return { ...broken, at: '', command: 'unreadable', lock: await readLockFile(directory) }
 }
 
-/** Whether `lock` has other packages than the generation in force. */
+/** Whether `lock` has other packages than the current generation. */
 export const isExternalChange = (lock: LockFile, present: Generation | undefined): boolean =>
   !isSame(lock, present?.lock ?? emptyLockFile)
 
-/** Whether a command put the lock file in force, or no generation is recorded. */
+/** Whether a command applies the lock file, or no generation is recorded. */
 export async function isCurrent(directory: string): Promise<boolean> {
   const present = await currentGeneration(directory)
   return present === undefined || !isExternalChange(await readLockFile(directory), present)
@@ -40,7 +40,7 @@ export const isSame = (one: LockFile, other: LockFile): boolean =>
   isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
 /**
- * The number for a new lock file: above all numbers that were in force here, and above the lock
+ * The number for a new lock file: above all numbers that were current here, and above the lock
  * file's own.
  */
 export const nextGeneration = (lock: LockFile, present: Generation | undefined): number =>

@@ -21,16 +21,16 @@ export interface Journal {
   /** For the audit trail. It stays the same if another command completes the change. */
   readonly record: BegunRecord
   /** The lock file before the change. */
-  readonly former: LockFile
+  readonly previous: LockFile
   /**
-   * The lock file after the change. Its generation follows that of `former`, unless the change is
+   * The lock file after the change. Its generation follows that of `previous`, unless the change is
    * external.
    */
   readonly next: LockFile
   /** For an external `next`, which is already in modules.lock.json: the number of its record. */
-  readonly outside?: number
+  readonly external?: number
   /** The text of app.config.json, if the change is one of settings. */
-  readonly config?: { readonly former: string; readonly next: string } | undefined
+  readonly config?: { readonly previous: string; readonly next: string } | undefined
   /** Migrations to undo after no host needs them any more, for the revert of an upgrade. */
   readonly undo: readonly AppliedMigration[]
 }
@@ -48,11 +48,11 @@ export async function readJournal(directory: string): Promise<Journal | undefine
 }
 
 function isJournal(value: unknown): value is Journal {
-  const { command, record, former, next, undo } = (value ?? {}) as Partial<Journal>
+  const { command, record, previous, next, undo } = (value ?? {}) as Partial<Journal>
   return (
     typeof command === 'string' &&
     typeof record === 'object' &&
-    isLockFile(former) &&
+    isLockFile(previous) &&
     isLockFile(next) &&
     Array.isArray(undo)
   )

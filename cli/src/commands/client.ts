@@ -66,7 +66,7 @@ export type Events = {
     : never
 }
 
-/** An event. If it can have several types, its \`type\` tells them apart. */
+/** An event. If it can have several types, its \`type\` distinguishes them. */
 export type Event<Type extends keyof Events = keyof Events> = Events[Type]
 `
 

@@ -44,21 +44,21 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   const states = settings.map((setting) => settingState(setting, file, pending))
   const [first] = states
   if (single && first) {
-    if (first.inForce !== undefined) terminal.note(`${waiting(first)}.`)
+    if (first.effective !== undefined) terminal.note(`${waiting(first)}.`)
     terminal.result(first, typeof first.value === 'string' ? first.value : JSON.stringify(first.value))
   } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} has no settings.`)
 }
 
-const waiting = ({ inForce, option }: SettingState) =>
-  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} ${option ? `by ${option}` : 'until it is restarted'}`
+const waiting = ({ effective, option }: SettingState) =>
+  `The running host uses ${effective === null ? 'no value' : JSON.stringify(effective)} ${option ? `by ${option}` : 'until it is restarted'}`
 
 function line(state: SettingState): string {
-  const { key, value, source, default: standard, inForce } = state
+  const { key, value, source, default: standard, effective } = state
   const from =
     source === 'default' || source === 'none'
       ? source
       : `${source}; default ${standard === null ? 'none' : JSON.stringify(standard)}`
-  const waits = inForce === undefined ? '' : `. ${waiting(state)}`
+  const waits = effective === undefined ? '' : `. ${waiting(state)}`
   return `${key} = ${source === 'none' ? '' : JSON.stringify(value)} (${from})${waits}`
 }
 
@@ -88,7 +88,7 @@ async function change(
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
       : switched?.live
         ? `${is}. The running host uses it.`
-        : state.inForce !== undefined
+        : state.effective !== undefined
           ? `${is}. ${waiting(state)}.`
           : `${is}. ${whenUsed(owner, setting, switched)}`,
   )

@@ -25,27 +25,32 @@ export const command: Command = {
     if (of.module !== undefined) await assertHandles(directory, of.module)
     const choice = { ...(id !== undefined && { event: id }), ...of }
     const record = doneRecord('discard', id ?? '', {})
-    const { reactions } =
+    const { failedEvents } =
       action === 'replay'
         ? await callUnlocked(directory, 'replay', choice)
         : await callUnlocked(directory, 'discard', { ...choice, event: asked.id, record })
-    if (id !== undefined && reactions.length === 0) {
+    if (id !== undefined && failedEvents.length === 0) {
       throw noFailedEvent({ event: id, of: of.module === undefined ? '' : ` of ${of.module}` })
     }
-    const listed = table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
-    if (action === 'discard') return terminal.result({ discarded: reactions }, `Discarded:\n${listed}`)
+    const listed = table(
+      failedEvents.map(({ event, type, subject, module }) => [event, type, subject, module]),
+    )
+    if (action === 'discard') return terminal.result({ discarded: failedEvents }, `Discarded:\n${listed}`)
     const lock = await readLockFile(directory)
-    const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
+    const idle = [...new Set(failedEvents.map(({ module }) => module))].flatMap((module) => {
       const why = whyIdle(lock, module)
       return why === undefined ? [] : [`\n${module} is ${why}: it retries when it serves again.`]
     })
     const said = `Due now; a running host retries within seconds:\n${listed}${idle.join('')}`
-    terminal.result({ replayed: reactions }, reactions.length === 0 ? 'There are no failed events.' : said)
+    terminal.result(
+      { replayed: failedEvents },
+      failedEvents.length === 0 ? 'There are no failed events.' : said,
+    )
   },
 }
 
 async function show(directory: string, limit: number, terminal: Terminal): Promise<void> {
-  const state = await callUnlocked(directory, 'reactions', { limit })
+  const state = await callUnlocked(directory, 'failedEvents', { limit })
   const { subscriptions, failed } = state
   if (subscriptions.length === 0) return terminal.result(state, 'No module handles events.')
   const lock = await readLockFile(directory)
@@ -61,8 +66,8 @@ async function show(directory: string, limit: number, terminal: Terminal): Promi
   terminal.result(state, parts.join('\n\n'))
 }
 
-function cellsOf(reaction: FailedEvent): string[] {
-  const { event, type, subject, module, state, attempts, nextAttemptAt, error } = reaction
+function cellsOf(failedEvent: FailedEvent): string[] {
+  const { event, type, subject, module, state, attempts, nextAttemptAt, error } = failedEvent
   const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
   const waiting = nextAttemptAt === null ? 'queued' : isDue ? 'due now' : `again ${nextAttemptAt}`
   const next = state === 'dead' ? 'dead' : waiting
@@ -71,7 +76,7 @@ function cellsOf(reaction: FailedEvent): string[] {
 
 /** @throws {Failure} for a module that has no event handlers, and never had any */
 async function assertHandles(directory: string, module: string): Promise<void> {
-  const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })
+  const { subscriptions } = await callUnlocked(directory, 'failedEvents', { limit: 1 })
   if (!subscriptions.some((subscription) => subscription.module === module)) {
     throw noEventHandler({ name: module })
   }

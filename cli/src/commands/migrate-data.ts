@@ -23,7 +23,7 @@ export const command: Command = {
   },
 }
 
-function describe({ to, tables, heldFor, running, moved, former }: Moved): string {
+function describe({ to, tables, heldFor, running, moved, previous }: Moved): string {
   if (!moved) return `Nothing to do: the application already uses ${to}.`
   const seconds = (heldFor / 1000).toFixed(1)
   return [
@@ -32,6 +32,6 @@ function describe({ to, tables, heldFor, running, moved, former }: Moved): strin
     running === null
       ? 'Next: app start'
       : `Process ${running} serves reads from the previous database and refuses writes: restart it now (systemctl restart …, or stop it and "app start").`,
-    `${former} was not changed: delete it when you do not need it.`,
+    `${previous} was not changed: delete it when you do not need it.`,
   ].join('\n')
 }

@@ -81,7 +81,7 @@ function assertPackageFolder(text: string, path: string): void {
 function textOf({ path, findings, untried, fixed }: Checked): string {
   return [
     ...fixed.map((file) => `${path}: wrote ${file}`),
-    ...findings.map(({ rule, where, why, mend }) => `${where}  ${rule}\n  ${why}\n  → ${mend}`),
+    ...findings.map(({ rule, where, why, remedy }) => `${where}  ${rule}\n  ${why}\n  → ${remedy}`),
     ...untried.map((what) => `${path}: not tried: ${what}`),
     `${path}: ${findings.length === 0 ? 'nothing found' : `${findings.length} found`}`,
   ].join('\n')

@@ -15,7 +15,7 @@ export const command: Command = {
     const generations = found.known
     const unreadable = found.unreadable.map(({ generation, file }) => ({ generation, file }))
     const present = generations.at(-1)
-    const fromOutside = present !== undefined && isExternalChange(lock, present)
+    const external = present !== undefined && isExternalChange(lock, present)
     const rows = generations.map(({ generation, at, command, lock: recorded, takesBack, reason }, index) => ({
       generation,
       at,
@@ -31,7 +31,7 @@ export const command: Command = {
       ({ generation, at, command, present, changes, reason }) =>
         `${present ? '*' : ' '} ${generation}  ${at}  ${command}${[...changes, ...(reason ? [`reason: ${reason}`] : [])].map((change) => `\n      ${change}`).join('')}`,
     )
-    if (fromOutside) {
+    if (external) {
       lines.push(
         `modules.lock.json has changes that are not applied: ${externalChanges(lock, present)}.`,
         'Next: app module-install, or app module-rollback',

@@ -45,7 +45,11 @@ function rolledBack({ switched, generation, rollback, snapshot: restored }: Appl
   const { to, plan, snapshot: planned } = rollback as Rollback
   const { archive = null, stays = null } = switched?.undone ?? {}
   const undone = archive === null ? [] : plan.undo
-  const at = planned && { at: planned.snapshot.at, tables: planned.tables, former: restored?.former ?? null }
+  const at = planned && {
+    at: planned.snapshot.at,
+    tables: planned.tables,
+    previous: restored?.previous ?? null,
+  }
   return { switched, generation, to, plan, undone, archive, stays, snapshot: at ?? null }
 }
 
@@ -67,7 +71,7 @@ function described(
   if (snapshot !== null) {
     return [
       `${back} The database is the snapshot of ${snapshot.at}.`,
-      `The replaced data are kept as ${snapshot.former && previousName(snapshot.former)}: delete them when you do not need them.`,
+      `The replaced data are kept as ${snapshot.previous && previousName(snapshot.previous)}: delete them when you do not need them.`,
       'Next: app start',
     ].join('\n')
   }

@@ -44,12 +44,12 @@ function describe(done: Restored): string {
       ? `Nothing to do: the data of ${done.module} already exist.`
       : `Restored ${done.tables.join(', ')}. Next: app module-install ${done.spec ?? done.module}`
   }
-  const { former } = done
+  const { previous } = done
   return [
     `Restored ${done.restored.join(', ')}, as generation ${done.generation}.`,
-    ...(former === null
+    ...(previous === null
       ? []
-      : [`The replaced data are kept as ${previousName(former)}: delete them when you do not need them.`]),
+      : [`The replaced data are kept as ${previousName(previous)}: delete them when you do not need them.`]),
     done.missing.length > 0
       ? `Next: app module-install, which downloads ${done.missing.join(', ')}, then app start`
       : 'Next: app start',

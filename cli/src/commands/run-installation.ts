@@ -34,13 +34,13 @@ export async function runInstallation(call: Call, name: string, asked: Asked): P
 }
 
 function installedBy(applied: Applied) {
-  const { input, switched, generation, previous, target, pinned, missing, fromOutside } = applied
+  const { input, switched, generation, previous, target, locked, missing, external } = applied
   const { arriving, plans, restored, restoredPlans, hostPlan: host } = applied
   const isNew = (id: string) => arriving.some((module) => module.id === id)
   const isFetched = (id: string) => restored.some(({ name }) => name === id)
-  const there = fromOutside
+  const there = external
     ? Object.keys(target.modules).filter((id) => !isNew(id) && Object.hasOwn(previous.modules, id))
-    : pinned
+    : locked
   const sound = there.filter((id) => !missing.includes(id))
   return {
     switched,

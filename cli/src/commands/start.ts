@@ -133,7 +133,7 @@ export const command: Command = {
   },
 }
 
-/** Completes what a killed command or host left, and puts an external lock file in force. */
+/** Completes what a killed command or host left, and applies an external lock file. */
 async function complete(directory: string, terminal: Terminal): Promise<void> {
   const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
   if (isLeft || (await blocksStart(directory))) {

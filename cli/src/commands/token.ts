@@ -38,17 +38,17 @@ export async function mintRecorded(
   const about = { scope: scope ?? null, expiresIn }
   await writePendingRecord(directory, doneRecord('token', subject, about))
   // A rotation that read the records before this one may end the token too early.
-  if (await isFormer(directory, secret)) {
+  if (await isPrevious(directory, secret)) {
     return await mintRecorded(directory, subject, scope, expiresIn, ownEnvironment())
   }
   await deliverRecords(directory)
   return minted
 }
 
-async function isFormer(directory: string, secret: Uint8Array | undefined): Promise<boolean> {
+async function isPrevious(directory: string, secret: Uint8Array | undefined): Promise<boolean> {
   if (secret === undefined || ownEnvironment().APP_SECRET !== undefined) return false
-  const { formerSecrets } = await readSecrets(directory, {})
-  return formerSecrets.some((former) => Buffer.from(former.secret).equals(secret))
+  const { previousSecrets } = await readSecrets(directory, {})
+  return previousSecrets.some((previous) => Buffer.from(previous.secret).equals(secret))
 }
 
 async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promise<string> {

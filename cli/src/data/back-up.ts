@@ -77,8 +77,9 @@ async function copyMoment(directory: string, copy: string): Promise<Moment> {
  */
 async function readMoment(directory: string): Promise<Moment> {
   const lock = await readLockFile(directory)
-  const { config, former, next } = (await readJournal(directory).catch(() => undefined)) ?? {}
-  if (config !== undefined && lock.generation === former?.generation) return { lock, config: config.former }
+  const { config, previous, next } = (await readJournal(directory).catch(() => undefined)) ?? {}
+  if (config !== undefined && lock.generation === previous?.generation)
+    return { lock, config: config.previous }
   if (config !== undefined && lock.generation === next?.generation) return { lock, config: config.next }
   return { lock, config: await readText(configFile(directory)) }
 }

@@ -53,7 +53,7 @@ export interface Moved {
   /** For people, without the password. */
   readonly to: string
   /** The SQLite file, which stays. Relative to the application folder. */
-  readonly former: string
+  readonly previous: string
   readonly tables: readonly RestoredTable[]
   /** How long writes were refused, in milliseconds. */
   readonly heldFor: number
@@ -76,7 +76,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   const config = await readConfig(directory)
   const { url, name } = targetOf(to)
   const { databaseFile: file, database } = config
-  const nothing = { to: name, former: '', tables: [], heldFor: 0, running: null }
+  const nothing = { to: name, previous: '', tables: [], heldFor: 0, running: null }
   if (database === url) return { ...nothing, moved: false }
   if (file === undefined) throw notOnSqlite()
   if (process.env.APP_DATABASE !== undefined) throw databaseOverridden()
@@ -85,8 +85,8 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
     'A running host serves reads and refuses writes (503), until the rows are copied and you restart it.',
   )
   await confirm(terminal, yes, 'Move the data?')
-  const former = (await readConfigText(directory)).text
-  const next = setInJson(former, ['database'], url)
+  const previous = (await readConfigText(directory)).text
+  const next = setInJson(previous, ['database'], url)
   const { fillSchema } = await postgresData()
   const sets = await storedMigrations(directory)
   const left = new TimeLeft(Object.values(readFileContents(file).rows).reduce((sum, rows) => sum + rows, 0))
@@ -109,20 +109,20 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
       terminal.during('Copying, while writes are refused', copy),
     )
     await removeDatabaseIdentity(directory)
-    await (pause?.byHost ? switchByHost : switchAlone)(directory, former, next)
+    await (pause?.byHost ? switchByHost : switchAlone)(directory, previous, next)
     const heldFor = Math.round(performance.now() - begun)
     const host = await callRunningHost(directory, 'state').catch(() => undefined)
     const running = host?.pid ?? null
-    return { moved: true, to: name, former: relative(directory, file), tables, heldFor, running }
+    return { moved: true, to: name, previous: relative(directory, file), tables, heldFor, running }
   } finally {
     pause?.release()
   }
 }
 
-async function switchByHost(directory: string, former: string, next: string): Promise<void> {
+async function switchByHost(directory: string, previous: string, next: string): Promise<void> {
   let reason = 'it has ended'
   try {
-    if ((await callRunningHost(directory, 'switch', { former, next })) !== undefined) return
+    if ((await callRunningHost(directory, 'switch', { previous, next })) !== undefined) return
   } catch (error) {
     if (error instanceof HostRefusedError) reason = error.reason
     else if (!(error instanceof HostEndedError)) throw error
@@ -132,8 +132,8 @@ async function switchByHost(directory: string, former: string, next: string): Pr
   throw moveInterrupted({ reason: `the running host did not switch: ${reason}` })
 }
 
-async function switchAlone(directory: string, former: string, next: string): Promise<void> {
-  if (await replaceFile(await realpath(configFile(directory)), former, next)) return
+async function switchAlone(directory: string, previous: string, next: string): Promise<void> {
+  if (await replaceFile(await realpath(configFile(directory)), previous, next)) return
   throw moveInterrupted({ reason: 'app.config.json changed in the meantime' })
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@mortise/host'
 import { moveBusy, moveInterrupted } from '../failures/index.ts'
 
-/** How often the host is told that the move goes on, in milliseconds. */
+/** How often the command reports to the host that the move continues, in milliseconds. */
 const KEEP_EVERY = 1_000
 
 export interface MovePause {

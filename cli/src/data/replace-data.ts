@@ -45,7 +45,7 @@ export interface Replacement {
 
 /**
  * Replaces data and lock file together. After a kill, the next command or start completes it.
- * @returns the place of the former data: a file relative to the application folder, or a schema;
+ * @returns the place of the previous data: a file relative to the application folder, or a schema;
  * null if there were none
  * @throws {Failure} if a host runs, before any change
  * @throws {MigrationError} if the database cannot take the data, before any change
@@ -58,7 +58,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   return await withDatabaseLock([...new Set(places)], async () => {
     // The new lock file is written first and moved into place last: see `removeUndecided`.
     await writeLockFile(directory, lock, restoredFile(lockFilePath(directory)))
-    const { former, hadData } = await prepared(replacement).catch(async (error) => {
+    const { previous, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
       throw error
     })
@@ -68,9 +68,9 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
     const files = [...own, ...sources.keys(), lockFilePath(directory)]
     const { command, from } = replacement
     const record = changeRecord(command, await lastLockFile(directory), lock, from)
-    await carryOutRestoration(directory, { command, record, lock, database, former, files })
+    await carryOutRestoration(directory, { command, record, lock, database, previous, files })
     if (!hadData) return null
-    return 'file' in database ? relative(directory, former) : former
+    return 'file' in database ? relative(directory, previous) : previous
   })
 }
 
@@ -88,8 +88,8 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   const own = (await readIdentity(directory))?.database?.id
   if (!removeIdentity(data, own)) await removeDatabaseIdentity(directory, isEmpty)
   await putBeside(database.file, data)
-  const former = `${database.file}.before-generation-${lock.generation}`
-  return { former, hadData: existsSync(database.file) }
+  const previous = `${database.file}.before-generation-${lock.generation}`
+  return { previous, hadData: existsSync(database.file) }
 }
 
 /** The next start accepts the secret that it finds. */
@@ -99,7 +99,8 @@ async function forgetSecret(directory: string): Promise<void> {
 }
 
 /** For people: a file, or a schema. Names of schemas have no dot. */
-export const previousName = (former: string) => (former.includes('.') ? former : `the schema ${former}`)
+export const previousName = (previous: string) =>
+  previous.includes('.') ? previous : `the schema ${previous}`
 
 /** Puts a verified part beside its final place: on the same file system, and synced. */
 async function putBeside(place: string, source: string): Promise<void> {

@@ -44,8 +44,8 @@ export type Restored =
       readonly kind: 'application'
       readonly generation: number
       readonly restored: readonly string[]
-      /** The place of the former data: a file relative to the application folder, or a schema. */
-      readonly former: string | null
+      /** The place of the previous data: a file relative to the application folder, or a schema. */
+      readonly previous: string | null
       /** The modules that the store lacks, and the pinned host if it is missing. */
       readonly missing: readonly string[]
     }
@@ -99,7 +99,7 @@ async function restoreApplication(
     if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
     await confirm(terminal, yes, 'Restore that?')
   }
-  const former = await asRefusal(file, () =>
+  const previous = await asRefusal(file, () =>
     terminal.during('Restoring', () =>
       replaceData({ directory, command, from: basename(file), lock, database, data, sources, other }),
     ),
@@ -108,7 +108,7 @@ async function restoreApplication(
     kind: 'application',
     generation: lock.generation,
     restored: [DATA, LOCK, ...replaced],
-    former,
+    previous,
     missing: absentPackages(directory, lock),
   }
 }

@@ -35,9 +35,9 @@ export interface Restoration {
   readonly command: string
   readonly record: BegunRecord
   readonly lock: LockFile
-  /** The former data stay as `former`: a file, or a schema. */
+  /** The previous data stay as `previous`: a file, or a schema. */
   readonly database: DatabaseAddress
-  readonly former: string
+  readonly previous: string
   /** All files to replace: the database first, the lock file last. */
   readonly files: readonly string[]
 }
@@ -75,13 +75,13 @@ export const readRestoration = (directory: string): Promise<Restoration | undefi
   readJsonFile(restorationFile(directory), isRestoration)
 
 function isRestoration(value: unknown): value is Restoration {
-  const { command, record, lock, database, former, files } = (value ?? {}) as Partial<Restoration>
+  const { command, record, lock, database, previous, files } = (value ?? {}) as Partial<Restoration>
   return (
     typeof command === 'string' &&
     typeof record === 'object' &&
     isLockFile(lock) &&
     typeof database === 'object' &&
-    typeof former === 'string' &&
+    typeof previous === 'string' &&
     Array.isArray(files)
   )
 }
@@ -139,13 +139,13 @@ export async function removeUndecided(directory: string): Promise<void> {
 }
 
 async function moveIntoPlace(directory: string, restoration: Restoration): Promise<void> {
-  const { command, record, lock, database, former, files } = restoration
+  const { command, record, lock, database, previous, files } = restoration
   await recordGeneration(directory, command, lock)
-  if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
+  if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, previous))
   for (const file of files) {
     // A missing file means that an earlier attempt moved it, perhaps without the sync.
     if (existsSync(restoredFile(file))) {
-      if ('file' in database && file === database.file) await setAside(file, former)
+      if ('file' in database && file === database.file) await setAside(file, previous)
       await rename(restoredFile(file), file)
     }
     await syncPath(dirname(file))
@@ -156,9 +156,9 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
 }
 
 /** Moves the database with its log, which SQLite would replay onto the next database. */
-async function setAside(database: string, former: string): Promise<void> {
+async function setAside(database: string, previous: string): Promise<void> {
   for (const suffix of ['-wal', '-journal', '']) {
-    if (existsSync(database + suffix)) await rename(database + suffix, former + suffix)
+    if (existsSync(database + suffix)) await rename(database + suffix, previous + suffix)
   }
   await rm(`${database}-shm`, { force: true })
   await syncPath(dirname(database))

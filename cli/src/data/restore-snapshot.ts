@@ -37,8 +37,8 @@ export interface SnapshotPlan {
 
 export interface RestoredSnapshot {
   readonly generation: number
-  /** The place of the former data: a file relative to the application folder, or a schema. */
-  readonly former: string | null
+  /** The place of the previous data: a file relative to the application folder, or a schema. */
+  readonly previous: string | null
 }
 
 interface TableChange {
@@ -105,11 +105,11 @@ export async function restoreSnapshot(
   { snapshot }: SnapshotPlan,
 ): Promise<RestoredSnapshot> {
   const generation = nextGeneration(await readLockFile(directory), await currentGeneration(directory))
-  const former = await putBack(directory, command, { ...target, generation }, snapshot).catch((error) => {
+  const previous = await putBack(directory, command, { ...target, generation }, snapshot).catch((error) => {
     if (!(error instanceof MigrationError)) throw error
     throw snapshotUnusable({ hint: 'damaged', file: snapshot.file, reason: error.message })
   })
-  return { generation, former }
+  return { generation, previous }
 }
 
 /**
@@ -125,7 +125,7 @@ export async function restoreLost(directory: string, snapshot: Snapshot): Promis
   return `Restored the snapshot of ${snapshot.at}. Later writes are in backups only. The next start migrates it.`
 }
 
-/** @returns the place of the former data */
+/** @returns the place of the previous data */
 async function putBack(directory: string, command: string, lock: LockFile, snapshot: Snapshot) {
   const database = databaseAddress(await readConfig(directory))
   const data = await copied(directory, snapshot)

@@ -49,19 +49,19 @@ export async function backUpIfDue(
   const every = (secondsOfLifetime(backup.every) as number) * 1000
   const begun = (await callRunningHost(directory, 'claimBackup', { every }))?.begun ?? null
   if (begun === null) return undefined
-  const tell = (outcome: 'running' | 'done' | 'failed') =>
+  const report = (outcome: 'running' | 'done' | 'failed') =>
     callRunningHost(directory, 'noteBackup', { outcome, begun, every })
-  const timer = setInterval(() => void tell('running').catch(() => {}), INTERVAL).unref()
+  const timer = setInterval(() => void report('running').catch(() => {}), INTERVAL).unref()
   try {
     const file = await makeBackup(directory, resolve(directory, backup.to), begun, signal)
     clearInterval(timer)
-    await tell('done')
+    await report('done')
     await deleteOlder(file, backup.keep)
     return file
   } catch (error) {
     clearInterval(timer)
     if (!signal.aborted) note(`The scheduled backup failed: ${(error as Error).message}`)
-    await tell('failed').catch(() => {})
+    await report('failed').catch(() => {})
     return undefined
   }
 }

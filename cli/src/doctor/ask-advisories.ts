@@ -15,8 +15,8 @@ export interface Advisories {
   readonly unasked: readonly { readonly registry: string; readonly reason: string }[]
 }
 
-/** The answer of a registry, by package name. */
-type Answer = Readonly<
+/** The advisories of a registry, by package name. */
+type AdvisoriesByPackage = Readonly<
   Record<string, readonly { title: string; url: string; severity: string; vulnerable_versions: string }[]>
 >
 
@@ -68,15 +68,15 @@ async function findingsOf(registry: string, versions: Versions, npm: NpmOptions)
   const fetch = await loadRegistryFetch()
   const body = Object.fromEntries([...versions].map(([name, of]) => [name, [...of.keys()]]))
   const path = '/-/npm/v1/security/advisories/bulk'
-  const answer = (await fetch.json(path, {
+  const byPackage = (await fetch.json(path, {
     ...npm,
     registry,
     method: 'POST',
     gzip: true,
     body,
-  } as never)) as Answer
+  } as never)) as AdvisoriesByPackage
   const found: Finding[] = []
-  for (const [name, advisories] of Object.entries(answer)) {
+  for (const [name, advisories] of Object.entries(byPackage)) {
     for (const { title, url, severity, vulnerable_versions: range } of advisories) {
       for (const [version, ids] of versions.get(name) ?? []) {
         if (!semver.satisfies(version, range, loosely)) continue

@@ -166,7 +166,7 @@ function* moduleFindings(ahead: readonly AppliedMigration[]): Findings {
 
 const deadFindings = ({ dead: all }: DatabaseInspection): FixableFinding[] =>
   all.map(({ module, dead }) => ({
-    id: 'reactions-dead',
+    id: 'dead-letters',
     severity: 'warning',
     message: `${module} has failed on ${dead === 1 ? 'an event' : `${dead} events`} for the last time. Its work for that is not done.`,
     hint: `Find the reason with "app events", correct it, and run "app events replay --all --module ${module}"; or discard it with "app events discard".`,

@@ -81,7 +81,7 @@ async function* settingsTrouble(
   )
   if (pending.length === 0) return
   const text = (value: unknown) => (value === null ? 'no value' : JSON.stringify(value))
-  const each = pending.map(({ key, inForce, next }) => `${key} (${text(inForce)}, next ${text(next)})`)
+  const each = pending.map(({ key, effective, next }) => `${key} (${text(effective)}, next ${text(next)})`)
   yield {
     id: 'settings-pending',
     severity: 'warning',

@@ -122,7 +122,7 @@ async function* unused(directory: string): AsyncFindings {
   }
 }
 
-/** Whether modules.lock.json differs from the generation in force. */
+/** Whether modules.lock.json differs from the current generation. */
 export async function* checkLockFile(directory: string): AsyncFindings {
   const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
   if (present === undefined || !isExternalChange(lock, present)) return

@@ -41,7 +41,7 @@ export const notConfirmed = define.refused('declined', 'Nothing was changed: you
   loss: 'To accept the loss, add --yes.',
 })
 
-export const notAnswered = define.refused(
+export const noReply = define.refused(
   'declined',
   'Nothing was changed: nobody replied to the question in time.',
   'Run the command again and reply to it, or add --yes.',

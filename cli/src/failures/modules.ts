@@ -25,7 +25,7 @@ export const noEventHandler = define.notFound(
 )
 
 export const noFailedEvent = define.notFound(
-  'no-failed-reaction',
+  'no-failed-event',
   'No handler{of} failed on event {event}.',
   'To list the failed events: app events',
 )

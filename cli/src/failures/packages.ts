@@ -198,7 +198,7 @@ export const unsafePackage = define.refused(
   'Nothing was changed. If the package is yours, correct it; if not, report it to its author.',
 )
 
-export const unsafeAnswer = define.refused(
+export const unsafeRegistry = define.refused(
   'unsafe-package',
   'The package {target} is refused: {reason}.',
   'Nothing was changed. Report it to the operator of the registry.',

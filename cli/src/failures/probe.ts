@@ -1,7 +1,7 @@
 import { define } from './define-failure.ts'
 
 export const breaksPrevious = define.refused(
-  'breaks-former',
+  'breaks-previous',
   'The upgrade of {module} to {next} is refused: version {previous} fails on the schema after its migrations: {reason}. Requests would fail until the switch, and after a rollback.',
   {
     others:

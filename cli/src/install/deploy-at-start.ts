@@ -9,16 +9,16 @@ import { missingInStore, restoreStore } from './fetch/restore-store.ts'
 import { changeApplication } from './pipeline.ts'
 
 /**
- * Puts an external modules.lock.json in force before the host starts, with a snapshot and a record.
+ * Applies an external modules.lock.json before the host starts, with a snapshot and a record.
  * It probes nothing: at a start, a module that cannot serve is failed, and the others serve.
  * @throws {Failure} if the snapshot fails, because the start would migrate without one
  */
 export async function deployAtStart(directory: string, terminal: Terminal): Promise<void> {
-  if ((await fromOutside(directory)) === undefined) return
+  if ((await externalChange(directory)) === undefined) return
   // A second host, which the start will reject.
   if ((await callRunningHost(directory, 'state')) !== undefined) return
   await changeApplication(directory, 'start', terminal, async () => {
-    const found = await fromOutside(directory)
+    const found = await externalChange(directory)
     if (found === undefined) return
     try {
       await takeUp(directory, terminal, found)
@@ -29,15 +29,19 @@ export async function deployAtStart(directory: string, terminal: Terminal): Prom
   })
 }
 
-type FromOutside = NonNullable<Awaited<ReturnType<typeof fromOutside>>>
+type ExternalChange = NonNullable<Awaited<ReturnType<typeof externalChange>>>
 
-/** Undefined if the lock file is in force, or nothing is, as in a fresh clone. */
-async function fromOutside(directory: string) {
+/** Undefined if the lock file is current, or nothing is, as in a fresh clone. */
+async function externalChange(directory: string) {
   const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
   return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
 }
 
-async function takeUp(directory: string, terminal: Terminal, { lock, present }: FromOutside): Promise<void> {
+async function takeUp(
+  directory: string,
+  terminal: Terminal,
+  { lock, present }: ExternalChange,
+): Promise<void> {
   const npm = await npmOptions(directory)
   const names = [...lockedPackages(lock).keys()]
   for (const name of await missingInStore(directory, lock, names)) {

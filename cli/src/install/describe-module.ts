@@ -70,8 +70,8 @@ async function describeInstalled(directory: string, id: string, locked: LockedMo
   const dependencies = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
   const { manifest } = stored.package
   const { state, reason, until } = await stateOf(directory, id)
-  const inForce = { installed: true, state, reason, until }
-  return { ...plan, access, dependencies, ...inForce, spec: locked.spec, manifest }
+  const effective = { installed: true, state, reason, until }
+  return { ...plan, access, dependencies, ...effective, spec: locked.spec, manifest }
 }
 
 async function stateOf(

@@ -16,7 +16,7 @@ interface PackageFinding {
   readonly rule: string
   readonly where: string
   readonly why: string
-  readonly mend: string
+  readonly remedy: string
 }
 
 /**
@@ -61,9 +61,9 @@ function findingOf({ code, message, hint }: Failure, folder: string): PackageFin
       .replaceAll(`${folder}/`, '')
       .replaceAll(folder, 'the folder'),
   )
-  const mend =
+  const remedy =
     code === 'contract-missing' ? 'Name the folder of a module that provides it: --with <folder>.' : hint
-  return { rule: code, where: 'package.json', why, mend }
+  return { rule: code, where: 'package.json', why, remedy }
 }
 
 /** The migrations of the folder, if npm would leave them out. */
@@ -71,22 +71,22 @@ function unpacked({ manifest: { migrations }, directory }: ModulePackage, folder
   if (migrations === undefined || existsSync(join(directory, migrations))) return []
   if (!existsSync(join(folder, migrations))) return []
   const why = `npm leaves the folder ${migrations} out`
-  return [{ rule: 'not-packed', where: 'package.json', why, mend: `Add "${migrations}" to "files".` }]
+  return [{ rule: 'not-packed', where: 'package.json', why, remedy: `Add "${migrations}" to "files".` }]
 }
 
-/** What an installation only tells. */
+/** What an installation only reports. */
 function advice({ bytes, json }: Candidate, { manifest }: ModulePackage): PackageFinding[] {
   const where = 'package.json'
   const findings: PackageFinding[] = []
   if (bytes > LARGE) {
     const why = `the package has ${sizeOf(bytes)} unpacked`
-    const mend = 'Name what it needs in "files", and nothing else.'
-    findings.push({ rule: 'large-package', where, why, mend })
+    const remedy = 'Name what it needs in "files", and nothing else.'
+    findings.push({ rule: 'large-package', where, why, remedy })
   }
   const known = indexedPackage(manifest.id) ?? indexedPackage(json.name)
   if (known !== undefined && known !== json.name) {
     const why = `"${manifest.id}" is the short name of ${known}: operators who write it get that package`
-    findings.push({ rule: 'name-taken', where, why, mend: 'Choose another id and another package name.' })
+    findings.push({ rule: 'name-taken', where, why, remedy: 'Choose another id and another package name.' })
   }
   return findings
 }

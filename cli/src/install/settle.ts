@@ -42,17 +42,17 @@ export async function waitUntilSettled(
   if (!switched?.live || seconds === undefined) return undefined
   // An external lock file has another number than its record.
   const { generation } = await readLockFile(directory)
-  const [answer] = await terminal.during('Settling', () =>
+  const [outcome] = await terminal.during('Settling', () =>
     Promise.allSettled([callRunningHost(directory, 'settle', { generation, seconds })]),
   )
   // Also if the change made the host exit.
   const { known } = await readGenerations(directory)
   const back = known.find(({ takesBack }) => takesBack === switched.generation)
   if (back) throw takenBack({ reason: back.reason ?? 'the running host failed' })
-  if (answer.status === 'rejected' && !(answer.reason instanceof HostRefusedError)) throw answer.reason
-  if (answer.status === 'rejected' || answer.value === undefined)
+  if (outcome.status === 'rejected' && !(outcome.reason instanceof HostRefusedError)) throw outcome.reason
+  if (outcome.status === 'rejected' || outcome.value === undefined)
     throw new HostEndedError('the running host ended while it watched the change')
-  return answer.value.verdict === 'settled'
+  return outcome.value.verdict === 'settled'
 }
 
 /** For people; empty without a wait. */

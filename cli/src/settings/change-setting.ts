@@ -46,7 +46,7 @@ export interface ChangedSetting {
  * Changes one setting in app.config.json.
  *
  * A module's setting is a change like any other: it is checked against the module's schema, probed,
- * and put in force as a new generation by the running host. On failure the previous value returns.
+ * and applied as a new generation by the running host. On failure the previous value returns.
  * While the file has other invalid settings, the change waits for them. A host setting takes effect
  * at the next start, and one of a module that is not installed when it is. Call this with the command lock.
  *
@@ -67,7 +67,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   const left = [...others, ...(await problemsOfOthers(directory, owner, next))]
   for (const clause of left) terminal.note(`Still invalid in app.config.json: ${clause}`)
   if (owner.module === undefined || left.length > 0) {
-    const config = { former: previous.text, next: next.text }
+    const config = { previous: previous.text, next: next.text }
     await applyConfig(directory, config, recordOf(request, owner, setting, [previous.json, next.json]))
     return { owner, setting, changed: true, switched: undefined }
   }
@@ -79,7 +79,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
       command: request.command,
       previous: lock,
       modules: lock.modules,
-      config: { former: previous.text, next: next.text },
+      config: { previous: previous.text, next: next.text },
       object: setting.key,
     }),
   )

@@ -87,8 +87,8 @@ async function assertInFile(directory: string, file: string): Promise<void> {
   if (config.secret === undefined) throw noSecretToRotate({ file, directory })
 }
 
-function isIn({ secret, formerSecrets }: Awaited<ReturnType<typeof readConfig>>, text: string): boolean {
-  const known = [secret, ...formerSecrets.map((former) => former.secret)]
+function isIn({ secret, previousSecrets }: Awaited<ReturnType<typeof readConfig>>, text: string): boolean {
+  const known = [secret, ...previousSecrets.map((previous) => previous.secret)]
   return known.some((one) => one !== undefined && Buffer.from(one).equals(Buffer.from(text)))
 }
 

@@ -13,7 +13,7 @@ export interface SettingState {
   readonly variable: string
   readonly description: string | null
   /** The value that the running host uses, if it differs: until a restart, or by `option`. */
-  readonly inForce?: unknown
+  readonly effective?: unknown
   /** The option of `app start` that overrides the setting: `--port`. */
   readonly option?: string
 }
@@ -41,7 +41,7 @@ export function settingState(
     default: visible(schema.default),
     variable,
     description: schema.description ?? null,
-    ...(waits && { inForce: waits.inForce ?? null }),
+    ...(waits && { effective: waits.effective ?? null }),
     ...(waits?.option && { option: waits.option }),
   }
 }
@@ -60,12 +60,12 @@ export function parseValue(text: string, schema: Schema): readonly [unknown, ...
 /** What the running host uses otherwise, without secrets. Empty if no host runs. */
 export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
   // An older host does not know this call.
-  const answer = await callRunningHost(directory, 'settings').catch(() => undefined)
-  if (answer === undefined) return []
+  const response = await callRunningHost(directory, 'settings').catch(() => undefined)
+  if (response === undefined) return []
   const schemas = new Map(hostSettings().map(({ key, schema }) => [key, schema]))
-  return answer.pending.flatMap(({ key, option, inForce, next }) => {
+  return response.pending.flatMap(({ key, option, effective, next }) => {
     const schema = schemas.get(key)
     if (schema === undefined) return []
-    return [{ key, option, inForce: shown(inForce, schema) ?? null, next: shown(next, schema) ?? null }]
+    return [{ key, option, effective: shown(effective, schema) ?? null, next: shown(next, schema) ?? null }]
   })
 }

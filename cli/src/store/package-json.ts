@@ -21,4 +21,4 @@ export async function readPackageJson(directory: string): Promise<PackageJson> {
 }
 
 /** npm's choice of dependencies, as in `packages` of a package-lock.json. */
-export type PinnedDependencies = NonNullable<LockedModule['dependencies']>
+export type LockedDependencies = NonNullable<LockedModule['dependencies']>

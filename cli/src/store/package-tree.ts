@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { type LockedPackage, type LockFile, readOptionalText, storedModule } from '@mortise/host'
 import { hostPackageOf } from './host-package.ts'
-import { type PackageJson, type PinnedDependencies, readPackageJson } from './package-json.ts'
+import { type LockedDependencies, type PackageJson, readPackageJson } from './package-json.ts'
 
 /** A package on the disk, as Node finds it from the packages that depend on it. */
 export interface TreePackage {
@@ -31,24 +31,24 @@ export interface InstalledTree {
 export async function installedTrees(directory: string, lock: LockFile): Promise<InstalledTree[]> {
   const host = hostPackageOf(lock, directory)
   const trees = [await treeOf('host', host.directory, lock.host, undefined)]
-  const lender = trees[0] && packageFolder('@mortise/host', trees[0].root.directory)
+  const provider = trees[0] && packageFolder('@mortise/host', trees[0].root.directory)
   for (const [id, locked] of Object.entries(lock.modules)) {
-    trees.push(await treeOf(id, storedModule(directory, locked), locked, lender))
+    trees.push(await treeOf(id, storedModule(directory, locked), locked, provider))
   }
   return trees.flatMap((tree) => tree ?? [])
 }
 
-/** @param lender the folder whose packages are lent as peers */
+/** @param provider the folder whose packages are provided as peers */
 async function treeOf(
   id: string,
   folder: string,
   locked: LockedPackage | undefined,
-  lender: string | undefined,
+  provider: string | undefined,
 ): Promise<InstalledTree | undefined> {
   if (!existsSync(join(folder, 'package.json'))) return undefined
   const top = realpathSync(folder)
   const packages = new Map<string, TreePackage>()
-  const records = new Map<string, PinnedDependencies>()
+  const records = new Map<string, LockedDependencies>()
   const waiting = [top]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (packages.has(next)) continue
@@ -56,8 +56,8 @@ async function treeOf(
     const dependsOn = Object.keys({ ...json.dependencies, ...json.optionalDependencies }).flatMap(
       (name) => packageFolder(name, next) ?? [],
     )
-    const peers = next === top && lender !== undefined ? Object.keys(json.peerDependencies ?? {}) : []
-    const lent = peers.flatMap((name) => packageFolder(name, lender as string) ?? [])
+    const peers = next === top && provider !== undefined ? Object.keys(json.peerDependencies ?? {}) : []
+    const provided = peers.flatMap((name) => packageFolder(name, provider as string) ?? [])
     const integrity =
       next === top ? locked?.integrity : await integrityOf(next, top, locked?.dependencies, records)
     const { name, version } = json
@@ -67,7 +67,7 @@ async function treeOf(
       directory: next,
       json,
       integrity,
-      dependsOn: [...dependsOn, ...lent],
+      dependsOn: [...dependsOn, ...provided],
     })
     waiting.push(...dependsOn)
   }
@@ -87,8 +87,8 @@ function packageFolder(name: string, folder: string): string | undefined {
 async function integrityOf(
   folder: string,
   top: string,
-  chosen: PinnedDependencies | undefined,
-  records: Map<string, PinnedDependencies>,
+  chosen: LockedDependencies | undefined,
+  records: Map<string, LockedDependencies>,
 ): Promise<string | undefined> {
   const place = relative(top, folder).split(sep).join('/')
   if (!place.startsWith('..')) return chosen?.[place]?.integrity

@@ -1,7 +1,7 @@
 import { type LockedPackage, type LockFile, lockedPackages, readGenerations } from '@mortise/host'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { otherBytes } from '../failures/index.ts'
-import type { PinnedDependencies } from './package-json.ts'
+import type { LockedDependencies } from './package-json.ts'
 
 // One version has one content. If the lock file or a recorded generation has an `x@1.0.0`, no other
 // `x@1.0.0` ever replaces it, from any source. The one exception is a folder in which an author
@@ -15,7 +15,7 @@ export interface Bytes {
   readonly source?:
     | { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
     | undefined
-  readonly dependencies?: PinnedDependencies | undefined
+  readonly dependencies?: LockedDependencies | undefined
 }
 
 /**

@@ -1,4 +1,4 @@
-import { notAnswered, notConfirmed } from '../failures/index.ts'
+import { noReply, notConfirmed } from '../failures/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The description of `--yes`. */
@@ -9,12 +9,12 @@ export const YES =
  * Asks on a terminal. Without a terminal it does not ask: the plan has been printed, and before data
  * are dropped the command keeps an archive or the previous database. (`--restore-snapshot` concerns
  * acknowledged writes, so it requires `--yes` without a terminal.)
- * @throws {Failure} if the answer is not yes, or does not come in time
+ * @throws {Failure} if the reply is not yes, or does not come in time
  */
 export async function confirm(terminal: Terminal, yes: boolean, question: string): Promise<void> {
   if (yes || !terminal.interactive) return
-  const answer = await terminal.confirm(question)
-  if (answer === undefined) throw notAnswered()
-  if (answer) return
+  const reply = await terminal.confirm(question)
+  if (reply === undefined) throw noReply()
+  if (reply) return
   throw notConfirmed({ hint: 'question', what: 'it' })
 }

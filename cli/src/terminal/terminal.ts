@@ -8,7 +8,7 @@ export interface TerminalStreams {
   readonly stdin: Stream<Readable>
   readonly stdout: Stream<Writable>
   readonly stderr: Stream<Writable>
-  /** How long a question waits for its answer, in milliseconds: a minute if it is not given. */
+  /** How long a question waits for its reply, in milliseconds: a minute if it is not given. */
   readonly patience?: number
 }
 
@@ -18,7 +18,7 @@ export class Terminal {
   /** Whether plans are printed with all details. */
   readonly verbose: boolean
   readonly streams: TerminalStreams
-  #answered = false
+  #hasResult = false
 
   constructor(streams: TerminalStreams, json: boolean, verbose = false) {
     this.streams = streams
@@ -30,23 +30,23 @@ export class Terminal {
   result(document: unknown, text: string): void {
     const { stdout } = this.streams
     if (!this.json) stdout.write(`${printable(text).trimEnd()}\n`)
-    else if (!this.#answered) stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    else if (!this.#hasResult) stdout.write(`${JSON.stringify(document, null, 2)}\n`)
     else this.note(text)
-    this.#answered = true
+    this.#hasResult = true
   }
 
   note(text: string): void {
     this.streams.stderr.write(`${printable(text)}\n`)
   }
 
-  /** Whether a person can answer. */
+  /** Whether a person can reply. */
   get interactive(): boolean {
     return this.streams.stdin.isTTY === true && this.streams.stderr.isTTY === true
   }
 
   /**
    * Asks a yes-or-no question; anything but yes is no.
-   * @returns undefined if nobody answers in time: a command must not keep the lock of the application
+   * @returns undefined if nobody replies in time: a command must not keep the lock of the application
    */
   async confirm(question: string): Promise<boolean | undefined> {
     const end = new AbortController()
@@ -56,12 +56,12 @@ export class Terminal {
       terminal: false,
     })
     try {
-      const answer = await Promise.race([
+      const reply = await Promise.race([
         reader.question(`${question} [y/N] `),
         new Promise<string>((resolve) => reader.once('close', () => resolve(''))),
         sleep(this.streams.patience ?? MINUTE, undefined, { signal: end.signal }),
       ])
-      return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim())
+      return reply === undefined ? undefined : /^y(es)?$/i.test(reply.trim())
     } finally {
       end.abort()
       reader.close()

@@ -56,10 +56,10 @@ for (const [what, lose] of [
 
   t.test(`doctor restores a lock file that is ${what}, byte for byte`, async (t) => {
     const { directory, run } = await withHello(t)
-    const former = await readFile(lockFilePath(directory), 'utf8')
+    const previous = await readFile(lockFilePath(directory), 'utf8')
     await lose(lockFilePath(directory))
     t.equal((await run('doctor', '--fix')).exitCode, 0)
-    t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
+    t.equal(await readFile(lockFilePath(directory), 'utf8'), previous)
     t.equal((await get(await runningHost(t, directory), '/hello')).status, 200)
   })
 }

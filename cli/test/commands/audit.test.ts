@@ -75,10 +75,10 @@ testOnEngines('the audit trail keeps the actions of operators', async (t, { root
 
 t.test('a change whose command was killed during the revert is reverted', async (t) => {
   const { directory, run } = await testApplication(t)
-  const former = await readLockFile(directory)
-  const next = { ...former, generation: 1 }
-  const back = { ...former, generation: 2 }
-  await writeJournal(directory, interruptedChange('module-install b', former, next))
+  const previous = await readLockFile(directory)
+  const next = { ...previous, generation: 1 }
+  const back = { ...previous, generation: 2 }
+  await writeJournal(directory, interruptedChange('module-install b', previous, next))
   await recordGeneration(directory, 'module-install b (reverted)', back, { takesBack: 1 })
   await writeLockFile(directory, back)
   await run('module-remove', 'nothing')

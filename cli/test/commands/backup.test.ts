@@ -66,7 +66,7 @@ t.test('a backup of a running host restores all committed data elsewhere, with t
       kind: 'application',
       generation: 1,
       restored: ['data.db', 'modules.lock.json'],
-      former: null,
+      previous: null,
       missing: ['entry'],
     },
   })
@@ -77,7 +77,7 @@ t.test('a backup of a running host restores all committed data elsewhere, with t
   t.match(await other.run('module-install'), { exitCode: 0, json: { restored: ['entry'] } })
   const second = await runningHost(t, other.directory)
   t.match(await get(second, '/entry'), { status: 200, body: { entries: 3, twins: 3 } })
-  t.match(await get(host, '/entry'), { body: { entries: 5, twins: 5 } }, 'the first goes on')
+  t.match(await get(host, '/entry'), { body: { entries: 5, twins: 5 } }, 'the first continues')
 })
 
 t.test('during writes, a backup has each transaction completely or not at all', async (t) => {

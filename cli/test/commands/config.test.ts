@@ -25,7 +25,7 @@ const schema = {
   },
 }
 
-/** `GET /note` answers the settings; the module fails as they tell it to. */
+/** `GET /note` returns the settings; the module fails as they say. */
 const plugin = `
   if (context.settings.keepFor === '13d') throw new Error('not thirteen')
   if (context.settings.keepFor === '17d' && process.env.IN_THE_HOST) throw new Error('not seventeen here')
@@ -171,18 +171,18 @@ t.test('a module that fails only in the host gets its previous value back, and s
 
 t.test('a killed change is completed, unless the file was edited since', async (t) => {
   const { directory, run, text } = await withNote(t)
-  const former = await readLockFile(directory)
+  const previous = await readLockFile(directory)
   const before = await text()
   const interrupted = async () => {
     const lock = await readLockFile(directory)
     const next = { ...lock, generation: lock.generation + 1 }
-    const config = { former: before, next: before.replace('{', '{ "version": "2.0.0",') }
+    const config = { previous: before, next: before.replace('{', '{ "version": "2.0.0",') }
     await writeJournal(directory, { ...interruptedChange('config set version', lock, next), config })
   }
   await interrupted()
   t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set version"/ })
   t.match(JSON.parse(await text()), { version: '2.0.0' })
-  t.equal((await readLockFile(directory)).generation, former.generation + 1)
+  t.equal((await readLockFile(directory)).generation, previous.generation + 1)
 
   const mine = before.replace('{', '{ "version": "3.0.0",')
   await writeFile(configFile(directory), mine)
@@ -277,9 +277,9 @@ t.test(
     const finding = async () =>
       (await run('doctor')).json.findings.find(({ id }: { id: string }) => id === 'settings-pending')
     t.equal(await finding(), undefined)
-    t.match(await run('config', 'set', 'log.slowMs', '1500'), { json: { value: 1500, inForce: 1000 } })
+    t.match(await run('config', 'set', 'log.slowMs', '1500'), { json: { value: 1500, effective: 1000 } })
     t.match(await run('config', 'get', 'log.slowMs'), {
-      json: { value: 1500, inForce: 1000 },
+      json: { value: 1500, effective: 1000 },
       stderr: /uses 1000 until it is restarted/,
     })
     t.match(await finding(), { severity: 'warning', message: /log\.slowMs \(1000, next 1500\)/ })
@@ -293,7 +293,7 @@ t.test(
     await running.close()
     await runningHost(t, directory)
     t.equal(await finding(), undefined)
-    t.notOk('inForce' in (await run('config', 'get', 'log.slowMs')).json)
+    t.notOk('effective' in (await run('config', 'get', 'log.slowMs')).json)
   },
 )
 
@@ -302,16 +302,16 @@ t.test('the value of a running host is its own default, or that of an option of 
   const running = await runningHost(t, directory)
   const port = Number(new URL(running.url).port)
   const standard = process.stdout.isTTY || process.stderr.isTTY ? 0 : 5
-  t.match(await run('config', 'set', 'server.drainSeconds', '7'), { json: { value: 7, inForce: standard } })
+  t.match(await run('config', 'set', 'server.drainSeconds', '7'), { json: { value: 7, effective: standard } })
   await run('config', 'set', 'storage.minFreeBytes', '1')
-  t.match((await run('config', 'get', 'storage.minFreeBytes')).json, { inForce: Number })
+  t.match((await run('config', 'get', 'storage.minFreeBytes')).json, { effective: Number })
   const { message } = (await run('doctor')).json.findings[0]
   t.match(message, /storage\.minFreeBytes \(\d+, next 1\), server\.drainSeconds \(\d, next 7\)\.$/)
   await run('config', 'set', 'server.drainSeconds', String(standard))
-  t.notOk('inForce' in (await run('config', 'get', 'server.drainSeconds')).json, 'it has the same effect')
+  t.notOk('effective' in (await run('config', 'get', 'server.drainSeconds')).json, 'it has the same effect')
   await run('config', 'unset', 'storage.minFreeBytes')
 
-  const byOption = { inForce: port, option: '--port' }
+  const byOption = { effective: port, option: '--port' }
   t.match(await run('config', 'get', 'server.port'), {
     json: { value: 3000, ...byOption },
     stderr: new RegExp(`uses ${port} by --port\\.`),
@@ -321,7 +321,7 @@ t.test('the value of a running host is its own default, or that of an option of 
   t.match(all.stdout, new RegExp(`^server\\.port = 8080 .*\\. The running host uses ${port} by --port$`, 'm'))
   t.strictSame((await run('doctor')).json.findings, [], 'a restart would not change that')
   await run('config', 'set', 'server.port', String(port))
-  t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+  t.notOk('effective' in (await run('config', 'get', 'server.port')).json)
 })
 
 t.test('the audit trail has the values of a host setting, but not of a secret', async (t) => {
@@ -350,10 +350,10 @@ t.test(
   async (t) => {
     const { directory, run, text } = await withNote(t)
     const lock = await readLockFile(directory)
-    const former = await text()
-    const next = JSON.stringify({ ...JSON.parse(former), server: { port: 8080 } })
+    const previous = await text()
+    const next = JSON.stringify({ ...JSON.parse(previous), server: { port: 8080 } })
     const journal = interruptedChange('config set server.port', lock, lock)
-    await writeJournal(directory, { ...journal, config: { former, next } })
+    await writeJournal(directory, { ...journal, config: { previous, next } })
     t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set server.port"/ })
     t.equal(await text(), next)
     t.strictSame(await readLockFile(directory), lock)

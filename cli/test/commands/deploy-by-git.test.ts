@@ -70,9 +70,9 @@ for (const isRunning of [true, false]) {
       })
       t.equal(await lockText(application), next)
 
-      const former = await checkOut(application, 'v1')
+      const previous = await checkOut(application, 'v1')
       t.match(await run(...frozen), { exitCode: 0, json: { generation: 3, live: isRunning, migrations: [] } })
-      t.equal(await lockText(application), former)
+      t.equal(await lockText(application), previous)
       await serves('1.0.0')
       t.match((await run('module-list')).json, { generation: 3, modules: [{ version: '1.0.0' }] })
       t.match((await run('module-history')).json.generations.slice(1), [

@@ -84,7 +84,7 @@ t.test('a save of JavaScript serves at once, and code that fails does not', asyn
   const unparsed = await save('index.js', code('const = 1'), /still serves/)
   t.match(unparsed, /Unexpected token '=' \(index\.js:4\)/)
   t.match(await save('index.js', code('process.exit()'), /still serves/), /\(index\.js:4\)/)
-  const failing = "app.get('/memo', { config }, async () => { throw new Error('bad answer') })"
+  const failing = "app.get('/memo', { config }, async () => { throw new Error('bad response') })"
   const refused = await save('index.js', code(failing), /still serves/)
   t.match(refused, /GET \/memo responds with 500/)
   t.match(refused, /at .*[^/]\/index\.js:4/, 'the log has the place in the file of the author')

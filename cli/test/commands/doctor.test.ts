@@ -47,12 +47,12 @@ async function withHello(t: Test, options?: SampleOptions) {
     const { exitCode, json } = await run('doctor', ...argv)
     return { exitCode, findings: json.findings as { id: string; severity: string; fixed: boolean }[] }
   }
-  /** Finds exactly `id`, mends it, and finds nothing afterwards. */
-  const mends = async (id: string, t: Test) => {
+  /** Finds exactly `id`, fixes it, and finds nothing afterwards. */
+  const fixes = async (id: string, t: Test) => {
     t.match(await doctor(), { exitCode: 1, findings: [{ id, fixed: false }] }, `${id} is found`)
-    const mended = await doctor('--fix')
-    t.match(mended, { exitCode: 0, findings: [{ id, fixed: true }] }, `${id} is mended`)
-    t.equal(mended.findings.length, 1)
+    const fixed = await doctor('--fix')
+    t.match(fixed, { exitCode: 0, findings: [{ id, fixed: true }] }, `${id} is fixed`)
+    t.equal(fixed.findings.length, 1)
     t.strictSame(await doctor(), { exitCode: 0, findings: [] }, `${id} is gone`)
   }
   const stored = async () => {
@@ -60,7 +60,7 @@ async function withHello(t: Test, options?: SampleOptions) {
     if (!hello) throw new Error('hello is not installed')
     return storedModule(directory, hello)
   }
-  return { ...application, doctor, mends, stored, database: join(directory, 'data', 'app.db') }
+  return { ...application, doctor, fixes, stored, database: join(directory, 'data', 'app.db') }
 }
 
 t.test('a new, an installed and a running application have no findings', async (t) => {
@@ -77,11 +77,11 @@ t.test('a new, an installed and a running application have no findings', async (
 })
 
 t.test('missing and altered packages are downloaded again', async (t) => {
-  const { mends, stored } = await withHello(t)
+  const { fixes, stored } = await withHello(t)
   await writeFile(join(await stored(), 'index.js'), 'process.exit(1)')
-  await mends('package-damaged', t)
+  await fixes('package-damaged', t)
   await rm(await stored(), { recursive: true })
-  await mends('package-missing', t)
+  await fixes('package-missing', t)
 })
 
 t.test('a package that cannot be downloaded again is reported with the reason', async (t) => {
@@ -104,18 +104,18 @@ t.test('a running host applies restored packages', async (t) => {
 })
 
 t.test('doctor completes or removes the remains of killed commands', async (t) => {
-  const { directory, mends } = await withHello(t)
+  const { directory, fixes } = await withHello(t)
   await mkdir(join(directory, '.app', 'store', '.staging-0123'))
-  await mends('leftovers', t)
+  await fixes('leftovers', t)
   await writeFile(`${configFile(directory)}.1234.tmp`, '')
-  await mends('leftovers', t)
+  await fixes('leftovers', t)
   await mkdir(join(directory, '.app', 'store', '@acme+gone@1.0.0-0000'))
-  await mends('store-unused', t)
+  await fixes('store-unused', t)
 
-  const former = await readLockFile(directory)
-  const next = { ...former, generation: former.generation + 1, modules: {} }
-  await writeJournal(directory, interruptedChange('module-remove hello', former, next))
-  await mends('interrupted', t)
+  const previous = await readLockFile(directory)
+  const next = { ...previous, generation: previous.generation + 1, modules: {} }
+  await writeJournal(directory, interruptedChange('module-remove hello', previous, next))
+  await fixes('interrupted', t)
   t.strictSame((await readLockFile(directory)).modules, {})
 })
 
@@ -128,20 +128,20 @@ t.test('a disk below the limit is a finding, and the limit is a setting', async 
 })
 
 t.test('only the owner may read the secret', async (t) => {
-  const { directory, doctor, mends } = await withHello(t)
+  const { directory, doctor, fixes } = await withHello(t)
   await chmod(secretFile(directory), 0o644)
-  await mends('secret-mode', t)
+  await fixes('secret-mode', t)
   t.equal((await stat(secretFile(directory))).mode & 0o777, 0o600)
   await rm(secretFile(directory))
   t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'secret-missing', fixed: false }] })
 })
 
 t.test('the control socket of a killed host is removed', async (t) => {
-  const { directory, mends } = await withHello(t)
+  const { directory, fixes } = await withHello(t)
   const socket = controlSocket(directory)
   await mkdir(join(socket, '..'), { recursive: true })
   await writeFile(socket, '')
-  await mends('control-socket', t)
+  await fixes('control-socket', t)
 })
 
 t.test('an invalid configuration is a finding', async (t) => {
@@ -182,11 +182,11 @@ t.test(
   async (t) => {
     const { directory, doctor, stored } = await withHello(t)
     const place = await stored()
-    const former = await readFile(lockFilePath(directory), 'utf8')
+    const previous = await readFile(lockFilePath(directory), 'utf8')
     await writeFile(lockFilePath(directory), '<<<<<<< ours')
     t.match(await doctor(), { exitCode: 1, findings: [{ id: 'lock-lost', fixed: false }] })
     t.match(await doctor('--fix'), { exitCode: 0, findings: [{ id: 'lock-lost', fixed: true }] })
-    t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
+    t.equal(await readFile(lockFilePath(directory), 'utf8'), previous)
     t.equal(await readFile(join(directory, '.app', 'modules.lock.json.broken'), 'utf8'), '<<<<<<< ours')
     t.ok(await stat(place))
   },
@@ -202,7 +202,7 @@ t.test('without a record, a lost lock file stays lost and nothing is removed', a
 })
 
 t.test('the schema is compared with the packages', async (t) => {
-  const { directory, doctor, mends, database } = await withHello(t)
+  const { directory, doctor, fixes, database } = await withHello(t)
   const edit = (sql: string) => {
     const opened = new SqliteDatabase(database)
     opened.pragma('foreign_keys = OFF')
@@ -217,7 +217,7 @@ t.test('the schema is compared with the packages', async (t) => {
   edit(`UPDATE mortise_migration SET checksum = checksum || 'x' WHERE module = 'hello'`)
   t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'migrations-differ', fixed: false }] })
   edit(`DELETE FROM mortise_migration WHERE module = 'hello'; DROP TABLE hello`)
-  await mends('migrations-pending', t)
+  await fixes('migrations-pending', t)
 
   edit('INSERT INTO hello (id, up) VALUES (1, 7)')
   await runningHost(t, directory)
@@ -315,13 +315,13 @@ t.test('a stored package with a wrong version is a finding, and does not start',
 })
 
 t.test('an unreadable audit record does not block the others', async (t) => {
-  const { directory, run, mends } = await withHello(t)
+  const { directory, run, fixes } = await withHello(t)
   const file = join(directory, '.app', 'audit', 'audit_x.json')
   await writeFile(file, 'x')
   const { json, stderr } = await run('audit')
   t.match(json.records, [{ action: 'module-install' }])
   t.match(stderr, `Skipped a record: ${file} is not JSON`)
-  await mends('file-unreadable', t)
+  await fixes('file-unreadable', t)
 })
 
 t.test('on a terminal each finding has a hint', async (t) => {

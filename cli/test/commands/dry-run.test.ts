@@ -13,7 +13,7 @@ import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-modul
 
 /**
  * All that is in a folder: names, modes, and of files what they hold and when they were written. The lock of the
- * command, `.app/lock`, is aside: whoever looks at an application holds it too, so that nothing changes meanwhile.
+ * command, `.app/lock`, is aside: a command that looks at an application holds it too, so that nothing changes meanwhile.
  */
 async function snapshotOf(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })

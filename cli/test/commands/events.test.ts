@@ -69,7 +69,7 @@ testOnEngines(
     t.equal((await run('events', '--limit', '1')).json.failed.length, 1)
     const found = await runApp('doctor', '--dir', directory)
     t.equal(found.exitCode, 1)
-    t.match(found.stdout, /warning: reactions-dead\n {2}biller has failed on 2 events .*\n.*--module biller/)
+    t.match(found.stdout, /warning: dead-letters\n {2}biller has failed on 2 events .*\n.*--module biller/)
 
     const one = await run('events', 'replay', 'a1', '--module', 'mailer')
     t.match(one, { exitCode: 0, json: { replayed: [{ module: 'mailer', event: 'a1' }] } })
@@ -90,7 +90,7 @@ testOnEngines(
     for (const action of ['discard', 'replay']) {
       t.match(await run('events', action, 'b1'), {
         exitCode: 3,
-        json: { error: { code: 'no-failed-reaction' } },
+        json: { error: { code: 'no-failed-event' } },
       })
     }
     t.equal((await run('events', 'replay', '--all')).json.replayed.length, 3)
@@ -123,7 +123,7 @@ Next: app events replay <event>, or app events discard <event>
     ['discard', 'a1', '--all'],
     ['replay', 'a1', '--all'],
     ['--all'],
-    ['mend', 'a1'],
+    ['remedy', 'a1'],
     ['--module', 'mailer'],
     ['replay', '--all', '--limit', '3'],
   ]

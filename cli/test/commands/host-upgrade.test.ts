@@ -42,7 +42,7 @@ async function stop(host: Running): Promise<void> {
   await host.ended
 }
 
-const answerOf = async (url: string) => (await fetch(`${url}/hello`)).status
+const responseOf = async (url: string) => (await fetch(`${url}/hello`)).status
 
 const locationOf = (directory: string, { host }: LockFile) =>
   storedModule(directory, host as NonNullable<LockFile['host']>)
@@ -55,8 +55,8 @@ const pinnedApplication = copiesOf(async (application) => {
 
 t.test('a host can be upgraded, restarted and rolled back with its migrations', async (t) => {
   const { directory } = await applicationWithRelease(t, '1.1.0', { migrations: note })
-  const former = await start(t, directory)
-  t.equal(former.state.host, '1.0.0')
+  const previous = await start(t, directory)
+  t.equal(previous.state.host, '1.0.0')
 
   const upgraded = await app(t, directory, 'host-upgrade', '1.1.0')
   t.match(upgraded, {
@@ -64,16 +64,16 @@ t.test('a host can be upgraded, restarted and rolled back with its migrations', 
     json: {
       host: { from: '1.0.0', to: '1.1.0', inRange: ['hello'], outside: [] },
       disabled: [],
-      running: { pid: former.state.pid, version: '1.0.0' },
+      running: { pid: previous.state.pid, version: '1.0.0' },
       live: true,
     },
   })
-  t.equal(await answerOf(former.state.url), 200, 'the running host goes on')
-  await stop(former.host)
+  t.equal(await responseOf(previous.state.url), 200, 'the running host continues')
+  await stop(previous.host)
 
   const newer = await start(t, directory)
   t.match(newer.state, { host: '1.1.0', modules: [{ id: 'hello', state: 'active' }] })
-  t.equal(await answerOf(newer.state.url), 200)
+  t.equal(await responseOf(newer.state.url), 200)
   t.match(await app(t, directory, 'module-rollback'), {
     exitCode: 4,
     json: { error: { code: 'host-running' } },
@@ -103,8 +103,8 @@ t.test(
     t.strictSame(seen, [])
     t.strictSame(await readLockFile(directory), lock)
     await writeFile(join(locationOf(directory, lock), 'README.md'), 'damaged')
-    const mended = await app(t, directory, 'host-upgrade', '1.1.0')
-    t.match(mended, { exitCode: 0, json: { host: { to: '1.1.0' } } }, 'one that is damaged is not there')
+    const repaired = await app(t, directory, 'host-upgrade', '1.1.0')
+    t.match(repaired, { exitCode: 0, json: { host: { to: '1.1.0' } } }, 'one that is damaged is not there')
   },
 )
 
@@ -154,13 +154,13 @@ t.test('a module outside the host range is a refusal, or is disabled in the same
   t.equal((await run('module-rollback')).exitCode, 0)
   t.strictSame(await readLockFile(directory), { ...before, generation: 3 })
 
-  // Who calls a newer `app` where none is pinned: the module answers 503, and the start says why.
+  // Who calls a newer `app` where none is pinned: the module returns 503, and the start says why.
   const newer = await start(t, directory, join(locationOf(directory, pinned), 'bin.js'))
   t.match(newer.state, {
     host: '2.0.0',
     modules: [{ id: 'hello', state: 'failed', reason: /needs a host \^1\.0\.0, .*module-upgrade/ }],
   })
-  t.equal(await answerOf(newer.state.url), 503)
+  t.equal(await responseOf(newer.state.url), 503)
   await stop(newer.host)
   // The older one does not know what the newer has made of the database.
   t.match(await app(t, directory, 'start', '--port', '0'), {

@@ -29,12 +29,12 @@ t.test('a stopped application can be moved, and its SQLite file does not change'
   const { directory, move, moved, url, file, run } = await notes(t)
   const before = await readFile(file)
   const done = await move()
-  t.match(done, { exitCode: 0, json: { moved: true, running: null, former: 'data/app.db' } })
+  t.match(done, { exitCode: 0, json: { moved: true, running: null, previous: 'data/app.db' } })
   t.match(
     done.json.tables.find(({ table }: { table: string }) => table === 'note'),
     { rows: 3 },
   )
-  t.notMatch(done.stdout, /mortise:[^@]*@/, 'no password is told')
+  t.notMatch(done.stdout, /mortise:[^@]*@/, 'no password is reported')
   t.ok(before.equals(await readFile(file)))
   t.equal((await readConfig(directory)).database, url)
   t.match(await move(), { exitCode: 0, json: { moved: false } }, 'once is enough')
@@ -105,7 +105,7 @@ t.test('a target in use is refused, and so is an application that cannot be move
   await useDatabase(directory, 'data/other.db')
   await writeFile(join(directory, 'data', 'other.db'), '')
   await fails('invalid-config', /does not use/)
-  t.equal(await post(host.url), 200, 'it goes on writing')
+  t.equal(await post(host.url), 200, 'it keeps writing')
   await host.close()
   await useDatabase(directory, 'data/none.db')
   await fails('no-data', /nothing to move/)

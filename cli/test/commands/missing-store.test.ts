@@ -20,7 +20,7 @@ async function started(t: Test, { directory }: TestApplication, ...options: stri
   const { url } = JSON.parse(running.stdout)
   const ask = async (path: string) => {
     const response = await fetch(`${url}${path}`)
-    // biome-ignore lint/suspicious/noExplicitAny: whatever it answers
+    // biome-ignore lint/suspicious/noExplicitAny: whatever it returns
     return { status: response.status, body: (await response.json()) as any }
   }
   return { running, ask }

@@ -89,7 +89,7 @@ t.test(
     const timers = [5, 20, 60, 150].map((time) => setTimeout(() => void write().catch(() => {}), time))
     return request.transaction(function* () { return { id: String(timers.length) } })
   })
-  app.post('/shelf/:id/print', { config, schema: { summary: 'x', params: IdParams, response: { 201: IdParams } } }, (request) => request.transaction(function* () { return answer(201, { id: newId('print') }) }))
+  app.post('/shelf/:id/print', { config, schema: { summary: 'x', params: IdParams, response: { 201: IdParams } } }, (request) => request.transaction(function* () { return respond(201, { id: newId('print') }) }))
   app.get('/shelf/:id/print/:format', { config, schema: { summary: 'x', params: Strict({ id: Type.String(), format: Type.String() }), response: { 200: IdParams, ...responses('book-not-found') } } }, async ({ caller, params }) => {
     const found = await database.maybeOne(sql\`SELECT id FROM shelf WHERE id = \${params.id} AND owner = \${caller.id}\`)
     if (!found || params.format !== 'pdf') throw problem('book-not-found')

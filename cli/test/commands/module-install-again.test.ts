@@ -54,7 +54,7 @@ t.test('a name alone stands for the newest version whose migrations are in the d
   t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
 })
 
-t.test('where it is not available, a downgrade is told and asked, and refused in a script', async (t) => {
+t.test('where it is not available, a downgrade is reported and asked, and refused in a script', async (t) => {
   const application = await removed(t)
   const { directory, run } = application
   await withoutVersion2(application)
@@ -66,7 +66,7 @@ t.test('where it is not available, a downgrade is told and asked, and refused in
       error: { code: 'downgrade', message: /note 1\.0\.0.*2\.0\.0/, hint: /note-2\.0\.0\.tgz.*--yes/ },
     },
   })
-  t.match(refused.stderr, /a downgrade: 2\.0\.0 was installed here/, 'the plan tells it')
+  t.match(refused.stderr, /a downgrade: 2\.0\.0 was installed here/, 'the plan shows it')
   const asked = /note 1\.0\.0 is older than 2\.0\.0.*\[y\/N\]/s
   const words = ['module-install', 'note', '--dir', directory]
   t.match(await runOnTerminal('n', ...words), { exitCode: 4, said: asked })
@@ -79,7 +79,7 @@ t.test('where it is not available, a downgrade is told and asked, and refused in
   t.equal((await readLockFile(directory)).modules.note?.version, '1.0.0')
 })
 
-t.test('an older version that the operator names is told, and asked about on a terminal', async (t) => {
+t.test('an older version that the operator names is reported, and asked about on a terminal', async (t) => {
   const { directory, run, v1 } = await noteVersions(t, DOWN, 'v1', 'v2')
   await run('module-remove', 'note')
   const words = ['module-install', v1, '--dir', directory]

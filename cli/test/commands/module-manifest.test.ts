@@ -78,9 +78,9 @@ t.test('a manifest that differs from the code fails --check and is not changed',
   planted.mortise.routes.push('GET /planted')
   planted.mortise.config.properties.lowest.default = 4
   await writeFile(file, JSON.stringify(planted))
-  const { exitCode, json: answer } = await runApp('module-manifest', '--json', folder, '--check')
+  const { exitCode, json: response } = await runApp('module-manifest', '--json', folder, '--check')
   t.equal(exitCode, 4)
-  t.match(answer, { error: { code: 'manifest-differs', message: /package\.json \(routes, config\)/ } })
+  t.match(response, { error: { code: 'manifest-differs', message: /package\.json \(routes, config\)/ } })
   t.strictSame(await read(), planted)
 })
 
@@ -102,9 +102,9 @@ t.test('code that does not load or is not a module is refused with the reason', 
     ],
   ] as const) {
     const { folder } = await folderOf(t, { main: code, json: json({}) })
-    const { exitCode, json: answer } = await runApp('module-manifest', '--json', folder)
+    const { exitCode, json: response } = await runApp('module-manifest', '--json', folder)
     t.equal(exitCode, 4)
-    t.match(answer, { error: { code: 'module-failed', message: reason } })
+    t.match(response, { error: { code: 'module-failed', message: reason } })
   }
 })
 

@@ -9,7 +9,7 @@ const withHello = copiesOf(async ({ root, run }) =>
   run('module-install', await sampleTarball(join(root, 'hello.tgz'))),
 )
 
-t.test('every command tells a pause, and enabling the module ends it', async (t) => {
+t.test('every command shows a pause, and enabling the module ends it', async (t) => {
   const { directory, run } = await withHello(t)
   const running = await runningHost(t, directory)
   const paused = await run('module-pause', '@acme/hello', '--for', '10m')
@@ -110,7 +110,7 @@ testOnEngines(
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       })
-      // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+      // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
       return { status: response.status, headers: response.headers, body: (await response.json()) as any }
     }
     const ann = { authorization: `Bearer ${token}` }

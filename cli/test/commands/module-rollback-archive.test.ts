@@ -130,17 +130,17 @@ t.test('a running host fails no write, and the archive has its database', async 
   t.ok(Number(await count(directory)) >= 3)
 })
 
-t.test('on a terminal it asks; the answer no changes nothing', async (t) => {
+t.test('on a terminal it asks; the reply no changes nothing', async (t) => {
   const { directory } = await upgraded(t)
-  for (const [answer, exitCode, generation] of [
+  for (const [reply, exitCode, generation] of [
     ['n', 4, 2],
     ['y', 0, 3],
   ] as const) {
-    const asked = await runOnTerminal(answer, 'module-rollback', '--dir', directory)
+    const asked = await runOnTerminal(reply, 'module-rollback', '--dir', directory)
     t.match(asked, { exitCode, said: /note\.colour \(3 rows\).*Undo that\? \[y\/N\]/s })
-    t.equal(/Nothing was changed/.test(asked.said), answer === 'n')
+    t.equal(/Nothing was changed/.test(asked.said), reply === 'n')
     t.equal((await readLockFile(directory)).generation, generation)
-    t.equal(await hasColour(directory), answer === 'n')
+    t.equal(await hasColour(directory), reply === 'n')
   }
   const asked = await runOnTerminal('n', 'module-rollback', '0', '--dir', directory)
   t.match(asked, { exitCode: 0 }, 'where nothing is dropped it does not ask')

@@ -15,7 +15,7 @@ t.setTimeout(600_000)
 
 const snapshotsIn = (directory: string) => readdirSync(join(directory, '.app', 'snapshots'))
 
-/** Has the application write notes. @returns what it answers then */
+/** Has the application write notes. @returns what it returns then */
 async function write(directory: string, times: number) {
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
   try {
@@ -51,14 +51,14 @@ t.test('the snapshot restores data and modules together, and the replaced data a
     json: { error: { code: 'irreversible', hint: /app module-rollback 1 --restore-snapshot/ } },
   })
   const tables = [{ table: 'note', now: 5, snapshot: 2 }]
-  const former = join('data', 'app.db.before-generation-3')
+  const previous = join('data', 'app.db.before-generation-3')
   const done = await run('module-rollback', '--restore-snapshot', '--yes')
   t.match(done, {
     exitCode: 0,
-    json: { to: 1, generation: 3, undone: [], live: false, snapshot: { at: /Z$/, tables, former } },
+    json: { to: 1, generation: 3, undone: [], live: false, snapshot: { at: /Z$/, tables, previous } },
   })
   t.match(done.stderr, /loses all writes since .* Rows now: note 5 \(then 2\)/, 'it is said before')
-  t.ok(existsSync(join(directory, former)))
+  t.ok(existsSync(join(directory, previous)))
   t.ok(existsSync(file), 'the snapshot stays')
   t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
   t.strictSame(await write(directory, 1), {
@@ -87,12 +87,12 @@ t.test('no data are lost without consent', async (t) => {
     exitCode: 4,
     json: { error: { code: 'declined', message: /note 5 \(then 2\)/, hint: /--yes/ } },
   })
-  for (const [answer, exitCode] of [
+  for (const [reply, exitCode] of [
     ['n', 4],
     ['y', 0],
   ] as const) {
     t.strictSame(await readLockFile(directory), lock)
-    t.match(await runOnTerminal(answer, 'module-rollback', '--restore-snapshot', '--dir', directory), {
+    t.match(await runOnTerminal(reply, 'module-rollback', '--restore-snapshot', '--dir', directory), {
       exitCode,
       said: /note 5 \(then 2\).*Restore the snapshot\? \[y\/N\]/s,
     })

@@ -13,27 +13,27 @@ t.test('restore replaces data and lock file as a new generation, and keeps the r
   const { root, directory, run, file } = await backedUp(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   t.equal(await count(t, directory), 5)
-  const former = join('data', 'app.db.before-generation-3')
+  const previous = join('data', 'app.db.before-generation-3')
   t.match(await run('restore', file), {
     exitCode: 0,
-    json: { kind: 'application', generation: 3, former, missing: [] },
+    json: { kind: 'application', generation: 3, previous, missing: [] },
   })
   t.strictSame(Object.keys((await readLockFile(directory)).modules), ['entry'])
   t.equal(await count(t, directory), 3)
-  t.ok(existsSync(join(directory, former)))
+  t.ok(existsSync(join(directory, previous)))
   t.match((await run('module-history')).json.generations.at(-1), { generation: 3, command: /^restore / })
   t.notOk((await readdir(directory)).some((name) => name.endsWith('.restored')))
   t.match(await run('restore', file), { exitCode: 0, json: { generation: 4 } })
   t.equal(await count(t, directory), 3)
 })
 
-t.test('on a terminal it asks before it replaces data; the answer no changes nothing', async (t) => {
+t.test('on a terminal it asks before it replaces data; the reply no changes nothing', async (t) => {
   const { directory, file } = await backedUp(t)
-  for (const [answer, exitCode, rows] of [
+  for (const [reply, exitCode, rows] of [
     ['n', 4, 5],
     ['y', 0, 3],
   ] as const) {
-    const asked = await runOnTerminal(answer, 'restore', file, '--dir', directory)
+    const asked = await runOnTerminal(reply, 'restore', file, '--dir', directory)
     t.match(asked, { exitCode, said: /is kept next to it.*Restore that\? \[y\/N\]/s })
     t.equal(await count(t, directory), rows)
   }
@@ -59,7 +59,7 @@ t.test('a leftover log of the previous database is not replayed on the restored 
   const { exitCode, json } = await run('restore', file)
   t.equal(exitCode, 0)
   t.notOk(existsSync(`${databaseFile}-wal`))
-  t.ok(existsSync(join(directory, `${json.former}-wal`)), 'it stays with what it belongs to')
+  t.ok(existsSync(join(directory, `${json.previous}-wal`)), 'it stays with what it belongs to')
   t.equal(await count(t, directory), 3)
 })
 
@@ -70,7 +70,7 @@ t.test('restore works with a damaged or missing database', async (t) => {
   t.match(await run('restore', file), { exitCode: 0 })
   t.equal(await count(t, directory), 3)
   await rm(databaseFile)
-  t.match(await run('restore', file), { exitCode: 0, json: { former: null } })
+  t.match(await run('restore', file), { exitCode: 0, json: { previous: null } })
   t.equal(await count(t, directory), 3)
 })
 
@@ -80,7 +80,7 @@ t.test('the configuration is restored only with --with-config', async (t) => {
   const original = await readFile(config, 'utf8')
   const changed = JSON.stringify({ ...JSON.parse(original), database: 'data/other.db' })
   await writeFile(config, changed)
-  t.match(await run('restore', file), { exitCode: 0, json: { former: null } })
+  t.match(await run('restore', file), { exitCode: 0, json: { previous: null } })
   t.equal(await readFile(config, 'utf8'), changed)
   t.equal(await count(t, directory), 3, 'in the database that is configured')
   t.match(await run('restore', file, '--with-config'), { exitCode: 0 })

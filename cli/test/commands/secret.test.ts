@@ -80,9 +80,9 @@ t.test('a host reads a copied secret by itself, and takes it at its next start',
   const host = await runningHost(t, directory)
   const old = await token()
   const file = join(directory, '.app', 'secret')
-  const former = `former ${Buffer.from((await secretOf(directory)).trim()).toString('base64url')} until ${new Date(Date.now() + 60_000).toISOString()}`
+  const previous = `previous ${Buffer.from((await secretOf(directory)).trim()).toString('base64url')} until ${new Date(Date.now() + 60_000).toISOString()}`
   // As an operator copies it from another machine.
-  await writeFile(file, `a secret of another machine with 32 bytes\n${former}\n`)
+  await writeFile(file, `a secret of another machine with 32 bytes\n${previous}\n`)
   const fresh = await token()
   while ((await asked(host, fresh)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(await asked(host, old), 200)

@@ -126,14 +126,14 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
       t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
     t.match(await run('module-list'), { exitCode: 0, json: { generation: 3 } })
     t.match(await run('doctor'), { exitCode: 0 })
-    const inForce = Number(new URL(url).port)
-    t.match(await run('config', 'get', 'server.port'), { json: { value: 3000, inForce, option: '--port' } })
+    const effective = Number(new URL(url).port)
+    t.match(await run('config', 'get', 'server.port'), { json: { value: 3000, effective, option: '--port' } })
   })
 
   await t.test('processes are replaced one by one, and no request fails', async (t) => {
     const clients = new KeepAliveClients(`${url}/health/ready`, 16)
     t.teardown(() => clients.stop())
-    await clients.answered(100)
+    await clients.responded(100)
     for (let rolling = Number(process.env.ROLLINGS ?? 1); rolling > 0; rolling -= 1) {
       const before = (await state()).workers.map(({ pid }) => pid)
       t.match(await run('restart'), { exitCode: 0, json: { workers: WORKERS } })
@@ -143,9 +143,9 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
         after.some((pid) => before.includes(pid)),
         'each is another',
       )
-      t.notOk(before.some(isAlive), 'the former have ended')
+      t.notOk(before.some(isAlive), 'the previous have ended')
     }
-    await clients.answered(100)
+    await clients.responded(100)
     await clients.stop()
     t.comment(`${clients.requests} requests`)
     t.strictSame(clients.failures, [])

@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { copiesOf } from '../run-app.ts'
 import { door, type StartOptions, startApp } from '../run-process.ts'
-import { answerVersion, sampleTarball } from '../sample-module.ts'
+import { respondVersion, sampleTarball } from '../sample-module.ts'
 
 /** Makes this Node say that it is another one, so that the door continues in a second process. */
 const old = `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process.versions,'node',{value:'18.20.0'})")}`
 
-/** `POST /slow` says that it has begun, and answers after SIGUSR2. With HOLD_START loading goes on until SIGUSR2. */
+/** `POST /slow` says that it has begun, and responds after SIGUSR2. With HOLD_START loading continues until SIGUSR2. */
 const prepared = copiesOf(async ({ root, run }) => {
   const slow = await sampleTarball(join(root, 'slow.tgz'), {
     id: 'slow',
@@ -25,7 +25,7 @@ const prepared = copiesOf(async ({ root, run }) => {
         await held
         clearInterval(timer)
       }
-      ${answerVersion('slow', '1.0.0')}
+      ${respondVersion('slow', '1.0.0')}
       app.post('/slow', { config: { access: 'public' } }, async () => {
         const held = released()
         console.error('slow has begun')
@@ -191,7 +191,7 @@ t.test(
     const url = /Serving (\S+)/.exec(said)?.[1]
     const slow = request(`${url}/slow`, { method: 'POST' }).end()
     const cut = once(slow, 'response').then(
-      () => 'answered',
+      () => 'responded',
       () => 'cut off',
     )
     await says(/slow has begun/)

@@ -32,8 +32,8 @@ t.test('a backup of a running application on PostgreSQL restores data and lock f
   t.match(await run('restore', file), { exitCode: 4, json: { error: { code: 'host-running' } } })
   await host.close()
   await run('module-disable', 'note')
-  const former = `${schema}_before_generation_3`
-  t.match(await run('restore', file), { exitCode: 0, json: { generation: 3, former, missing: [] } })
+  const previous = `${schema}_before_generation_3`
+  t.match(await run('restore', file), { exitCode: 0, json: { generation: 3, previous, missing: [] } })
   t.equal(await count(), 3)
   t.equal((await readLockFile(directory)).modules.note?.enabled, true)
   const again = await runningHost(t, directory)
@@ -64,7 +64,7 @@ t.test('a backup can be restored on the other engine, and back', { skip }, async
   const [first, second] = [join(root, 'first.tgz'), join(root, 'second.tgz')]
   await run('backup', first)
   await useDatabase(directory, 'data/app.db')
-  t.match(await run('restore', first), { exitCode: 0, json: { former: null } })
+  t.match(await run('restore', first), { exitCode: 0, json: { previous: null } })
   const host = await runningHost(t, directory)
   t.equal((await get(host, '/note')).body.notes.length, 3)
   await fetch(`${host.url}/note`, { method: 'POST' })
@@ -123,10 +123,10 @@ t.test('the snapshot before a migration restores data and modules', { skip }, as
     exitCode: 4,
     json: { error: { code: 'irreversible', hint: /--restore-snapshot/ } },
   })
-  const former = `${schema}_before_generation_3`
+  const previous = `${schema}_before_generation_3`
   t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
     exitCode: 0,
-    json: { to: 1, generation: 3, snapshot: { tables: [{ table: 'note', now: 5, snapshot: 2 }], former } },
+    json: { to: 1, generation: 3, snapshot: { tables: [{ table: 'note', now: 5, snapshot: 2 }], previous } },
   })
   t.equal(await count(), 2)
   const host = await runningHost(t, directory)

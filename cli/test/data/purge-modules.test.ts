@@ -132,16 +132,16 @@ t.test('if the archive cannot be written, nothing is removed', async (t) => {
   t.ok(await hasTables(directory))
 })
 
-t.test('on a terminal it asks; the answer no removes nothing', async (t) => {
+t.test('on a terminal it asks; the reply no removes nothing', async (t) => {
   const { directory } = await backedUp(t)
-  for (const [answer, exitCode] of [
+  for (const [reply, exitCode] of [
     ['n', 4],
     ['y', 0],
   ] as const) {
     t.ok(await hasTables(directory))
-    const asked = await runOnTerminal(answer, 'module-remove', '--purge', 'entry', '--dir', directory)
+    const asked = await runOnTerminal(reply, 'module-remove', '--purge', 'entry', '--dir', directory)
     t.match(asked, { exitCode, said: /entry \(5 rows\), entry_twin \(5 rows\).*Drop that\? \[y\/N\]/s })
-    t.equal(Object.hasOwn((await readLockFile(directory)).modules, 'entry'), answer === 'n')
+    t.equal(Object.hasOwn((await readLockFile(directory)).modules, 'entry'), reply === 'n')
   }
   t.notOk(await hasTables(directory))
 })

@@ -22,8 +22,8 @@ async function advising(t: Test, packages: string) {
   const server = createServer(async (request, response) => {
     response.setHeader('content-type', 'application/json')
     if (request.method === 'GET') {
-      const answer = await fetch(new URL(request.url ?? '', packages))
-      return response.writeHead(answer.status).end(await answer.text())
+      const reply = await fetch(new URL(request.url ?? '', packages))
+      return response.writeHead(reply.status).end(await reply.text())
     }
     asked.push(JSON.parse(gunzipSync(await buffer(request)).toString('utf8')))
     response.end(JSON.stringify({ word: [advisory, { ...advisory, vulnerable_versions: '<1.0.0' }] }))
@@ -90,7 +90,7 @@ t.test('without advisories there is a note, and no finding', async (t) => {
       json: { advisories: { unasked: [{ reason: /ECONNREFUSED/ }] } },
     })
   })
-  await t.test('an answer that is none', async (t) => {
+  await t.test('a response that is none', async (t) => {
     const server = createServer((_, response) => response.end('<html>'))
     process.env.npm_config_registry = `http://${await listening(t, server)}/`
     t.match(await run('doctor'), { exitCode: 0, json: { findings: [], advisories: { unasked: [{}] } } })

@@ -272,7 +272,7 @@ export const hostileModules: Corpus = {
   'an HTTP server of its own': probed(/adds http\.Server\.prototype\.emit/, {
     main: registering(";(await import('node:http')).Server.prototype.emit = () => true"),
   }),
-  'an ear for every error': probed(/adds a listener for "uncaughtException"/, {
+  'a listener for every error': probed(/adds a listener for "uncaughtException"/, {
     main: registering("process.on('uncaughtException', () => {})"),
   }),
   'no plugin at all': probed(/default export is not a Fastify plugin/, { main: 'export default 42' }),

@@ -7,7 +7,7 @@ import type { Corpus, Hostile, Lab } from './hostile.ts'
 
 // Registries that lie, and downloads that do not end as they should.
 
-interface Answering {
+interface Behaviour {
   /** Where the tarball is, in place of the truth. */
   readonly address?: (base: string) => string
   readonly integrity?: string
@@ -17,29 +17,29 @@ interface Answering {
   readonly data?: (lab: Lab) => Buffer
   /** How long a request may take, in milliseconds. */
   readonly timeout?: number
-  /** Answers for the tarball. */
+  /** Responds for the tarball. */
   readonly tarball?: (response: ServerResponse, data: Buffer, base: string) => void
 }
 
-const registry = (code: string, message: RegExp, answering: Answering, exitCode = 4): Hostile => ({
+const registry = (code: string, message: RegExp, behaviour: Behaviour, exitCode = 4): Hostile => ({
   code,
   message,
   exitCode,
   spec: async (lab) => {
-    const files = sampleFiles({ main: lab.canary, json: answering.json ?? {} })
-    const data = answering.data?.(lab) ?? packed(files)
+    const files = sampleFiles({ main: lab.canary, json: behaviour.json ?? {} })
+    const data = behaviour.data?.(lab) ?? packed(files)
     const server = createServer((request, response) => {
       const path = decodeURIComponent(request.url ?? '')
       if (path === '/@acme/hello') {
         const dist = {
-          tarball: answering.address?.(base) ?? `${base}/tarball`,
-          integrity: answering.integrity ?? sha512(data),
+          tarball: behaviour.address?.(base) ?? `${base}/tarball`,
+          integrity: behaviour.integrity ?? sha512(data),
         }
         const json = { ...JSON.parse(files['package.json'] as string), dist }
         const all = { name: '@acme/hello', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': json } }
         response.setHeader('content-type', 'application/json').end(JSON.stringify(all))
       } else if (path === '/tarball') {
-        if (answering.tarball) answering.tarball(response, data, base)
+        if (behaviour.tarball) behaviour.tarball(response, data, base)
         else response.end(data)
       } else response.writeHead(404).end()
     })
@@ -47,7 +47,7 @@ const registry = (code: string, message: RegExp, answering: Answering, exitCode 
     await new Promise((resolve) => server.once('listening', resolve))
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const environment = { npm_config_registry: `${base}/`, npm_config_fetch_retries: '0' }
-    Object.assign(process.env, environment, { npm_config_fetch_timeout: `${answering.timeout ?? 400}` })
+    Object.assign(process.env, environment, { npm_config_fetch_timeout: `${behaviour.timeout ?? 400}` })
     lab.t.teardown(() => {
       server.closeAllConnections()
       server.close()
@@ -56,8 +56,8 @@ const registry = (code: string, message: RegExp, answering: Answering, exitCode 
     return '@acme/hello'
   },
 })
-const unreachable = (message: RegExp, answering: Answering) => registry('unreachable', message, answering, 3)
-const dependency = (spec: string): Answering => ({ json: { dependencies: { evil: spec } } })
+const unreachable = (message: RegExp, behaviour: Behaviour) => registry('unreachable', message, behaviour, 3)
+const dependency = (spec: string): Behaviour => ({ json: { dependencies: { evil: spec } } })
 
 const sha512 = (data: Buffer) => `sha512-${createHash('sha512').update(data).digest('base64')}`
 

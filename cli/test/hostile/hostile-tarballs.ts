@@ -105,7 +105,7 @@ export const hostileTarballs: Corpus = {
     Array.from({ length: 5 }, (_, index) => file(`noise/${index}`, { size: 60 * 1024 * 1024, body: noise })),
   ),
   'node_modules/.bin': unsafe(/node_modules\/\.bin/, () => [file('node_modules/.bin/node', { mode: 0o755 })]),
-  'a copy of what the host lends': unsafe(/its own @mortise\/module-sdk, which the host provides/, () => [
+  'a copy of what the host provides': unsafe(/its own @mortise\/module-sdk, which the host provides/, () => [
     file('node_modules/@mortise/module-sdk/package.json', { body: '{"name":"@mortise/module-sdk"}' }),
     file('node_modules/@mortise/module-sdk/index.js'),
   ]),

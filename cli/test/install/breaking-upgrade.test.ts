@@ -7,11 +7,11 @@ import { app } from '../../src/app.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
-/** Upgrades as somebody at a terminal who answers `answer`. */
-async function upgradeAt(answer: string, ...argv: string[]) {
+/** Upgrades as someone at a terminal who types `reply`. */
+async function upgradeAt(reply: string, ...argv: string[]) {
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
   const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal() }
-  streams.stdin.end(`${answer}\n`)
+  streams.stdin.end(`${reply}\n`)
   const exitCode = await app(['module-upgrade', ...argv], streams)
   return { exitCode, said: String(streams.stderr.read()) }
 }

@@ -75,7 +75,7 @@ t.test(
           exitCode: 4,
           json: {
             error: {
-              code: 'breaks-former',
+              code: 'breaks-previous',
               message:
                 /note to 2\.0\.0 .* version 1\.0\.0 fails on .*: its route GET \/note responds with 500 .*: .*no such column: body/,
               hint: /what 1\.0\.0 uses/,
@@ -160,7 +160,7 @@ t.test('the message names the one of two modules that breaks its previous versio
   ]
   t.match(await run('module-install', ...files), {
     exitCode: 4,
-    json: { error: { code: 'breaks-former', message: /^The upgrade of note to 2\.0\.0/ } },
+    json: { error: { code: 'breaks-previous', message: /^The upgrade of note to 2\.0\.0/ } },
   })
   t.strictSame(await stateOf(directory), before)
 })

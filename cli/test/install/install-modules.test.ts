@@ -21,7 +21,7 @@ const refusals: Readonly<
     'peer-range',
     /fastify \^3/,
   ],
-  'a peer that is not lent': [{ json: { peerDependencies: { react: '*' } } }, 'peer-missing', /react/],
+  'a peer that is not provided': [{ json: { peerDependencies: { react: '*' } } }, 'peer-missing', /react/],
   'a contract that nobody provides': [
     { manifest: { requires: { catalog: '^1' } } },
     'contract-missing',

@@ -47,7 +47,7 @@ t.test(
   async (t) => {
     const { root, directory, run, hold, asked } = await waiting(t)
     t.equal((await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))).exitCode, 0)
-    const former = await readFile(join(directory, 'modules.lock.json'), 'utf8')
+    const previous = await readFile(join(directory, 'modules.lock.json'), 'utf8')
     const release = hold()
     const killed = startApp(t, ['module-install', '@acme/hello', '--dir', directory])
     // The package itself is let through, its dependency is not: it lies in staging then.
@@ -58,7 +58,7 @@ t.test(
     killed.child.kill('SIGKILL')
     t.equal(await killed.ended, 'SIGKILL')
 
-    t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), former)
+    t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), previous)
     t.ok((await storeOf(directory)).some((name) => name.startsWith('.staging-')))
     await writeFile(join(directory, 'modules.lock.json.1.tmp'), 'half a lo')
     await mkdir(join(directory, '.app', '.temporary-0123456789abcdef', 'empty'), { recursive: true })

@@ -10,12 +10,12 @@ import { sampleFiles } from '../sample-module.ts'
 import { listening, verdaccio } from '../verdaccio.ts'
 
 /** A registry for everybody, which remembers what it was asked, and with which credentials. */
-async function publicRegistry(t: Test, answer: (path: string, response: ServerResponse) => void) {
+async function publicRegistry(t: Test, respond: (path: string, response: ServerResponse) => void) {
   const asked: { path: string; authorization: string | undefined }[] = []
   const server = createServer(({ url = '', headers: { authorization } }: IncomingMessage, response) => {
     const path = decodeURIComponent(url)
     asked.push({ path, authorization })
-    answer(path, response)
+    respond(path, response)
   })
   return { host: await listening(t, server), asked }
 }

@@ -42,7 +42,7 @@ const docs = `
   app.post('/shelf-doc', { config, schema: { summary: 'x', body: NewBook, response: { 201: Doc } } }, (request) => request.transaction(function* () {
     const doc = { id: newId('doc'), title: request.body.title, stars: 0, version: 1 }
     yield* run(sql\`INSERT INTO shelf_doc (id, owner, title, stars, version) VALUES (\${doc.id}, \${request.caller.id}, \${doc.title}, 0, 1)\`)
-    return answer(201, doc, { location: \`/shelf-doc/\${doc.id}\` })
+    return respond(201, doc, { location: \`/shelf-doc/\${doc.id}\` })
   }))
   app.get('/shelf-doc/:id', { config, schema: { summary: 'x', params: IdParams, response: { 200: Doc, ...responses('book-not-found') } } }, async ({ caller, params }) => {
     const found = await database.maybeOne(sql\`SELECT id, title, stars, version FROM shelf_doc WHERE id = \${params.id} AND owner = \${caller.id}\`)
@@ -101,7 +101,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       },
     ),
     at(
-      'a reference in the body that is answered',
+      'a reference in the body that is returned',
       'foreign-id',
       'POST /shelf-copy',
       `app.post('/shelf-copy', ${route('body: Strict({ bookId: Type.String() })', 'Book')}, (request) => request.transaction(function* () {
@@ -111,7 +111,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       }))`,
     ),
     at(
-      'a reference in the body that tells what exists',
+      'a reference in the body that shows what exists',
       'foreign-id',
       'POST /shelf-mark',
       post(
@@ -154,12 +154,12 @@ export const deeper: readonly (readonly Mistake[])[] = [
       ),
     ),
     at(
-      'another detail for the id of somebody else',
+      'another detail for the id of another user',
       'foreign-id',
       'GET /shelf/:id/detail',
       get(
         '/shelf/:id/detail',
-        "async ({ caller, params }) => { const found = await database.maybeOne(sql`SELECT id, owner FROM shelf WHERE id = ${params.id}`); if (!found) throw problem('book-not-found'); if (found.owner !== caller.id) throw problem('book-not-found', 'It is on the shelf of somebody else.'); return found }",
+        "async ({ caller, params }) => { const found = await database.maybeOne(sql`SELECT id, owner FROM shelf WHERE id = ${params.id}`); if (!found) throw problem('book-not-found'); if (found.owner !== caller.id) throw problem('book-not-found', 'It is on the shelf of another user.'); return found }",
         'params: IdParams',
       ),
       { why: /by "detail"/ },
@@ -167,7 +167,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
   ],
   [
     at(
-      'another header for the id of somebody else',
+      'another header for the id of another user',
       'foreign-id',
       'GET /shelf/:id/header',
       get(
@@ -178,7 +178,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       { why: /by the header "last-modified"/ },
     ),
     at(
-      'more time for the id of somebody else',
+      'more time for the id of another user',
       'foreign-id',
       'GET /shelf/:id/slow',
       get(
@@ -190,7 +190,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
     ),
     at(
       'own data in public caches',
-      'cacheable-answer',
+      'cacheable-response',
       'GET /shelf-cached',
       get(
         '/shelf-cached',
@@ -199,7 +199,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
     ),
     at(
       'own data for five minutes',
-      'cacheable-answer',
+      'cacheable-response',
       'GET /shelf/:id/cached',
       get(
         '/shelf/:id/cached',
@@ -326,7 +326,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       {
         why: /in ORDER BY/,
         also: ['server-error'],
-        replace: { 'import { answer,': 'import { identifier, answer,' },
+        replace: { 'import { respond,': 'import { identifier, respond,' },
       },
     ),
     at(
@@ -474,13 +474,13 @@ export const deeper: readonly (readonly Mistake[])[] = [
     },
     at(
       'a secret setting in a response',
-      'secret-told',
+      'secret-exposed',
       'GET /shelf-key',
       get('/shelf-key', 'async () => ({ id: settings.apiKey })'),
     ),
     at(
       'a secret setting in the log',
-      'secret-told',
+      'secret-exposed',
       'POST /shelf-log',
       `app.post('/shelf-log', ${route()}, async (request) => {
         request.log.info({ settings }, 'calling')
@@ -490,16 +490,16 @@ export const deeper: readonly (readonly Mistake[])[] = [
     ),
     at(
       'a secret setting in an event',
-      'secret-told',
-      'POST /shelf-tell',
-      `app.post('/shelf-tell', ${route()}, (request) => request.transaction(function* () {
-        yield* emit('shelf.told', { subject: request.caller.id, owner: request.caller.id, data: { text: 'with ' + settings.apiKey } })
+      'secret-exposed',
+      'POST /shelf-expose',
+      `app.post('/shelf-expose', ${route()}, (request) => request.transaction(function* () {
+        yield* emit('shelf.exposed', { subject: request.caller.id, owner: request.caller.id, data: { text: 'with ' + settings.apiKey } })
         return { id: 'x' }
       }))`,
       {
-        why: /event shelf\.told/,
-        replace: { 'events: {\n': "events: {\n    'shelf.told': Type.Object({ text: Type.String() }),\n" },
-        manifest: { ...withKey, events: ['shelf.filled', 'shelf.told'] },
+        why: /event shelf\.exposed/,
+        replace: { 'events: {\n': "events: {\n    'shelf.exposed': Type.Object({ text: Type.String() }),\n" },
+        manifest: { ...withKey, events: ['shelf.filled', 'shelf.exposed'] },
       },
     ),
     at(
@@ -515,7 +515,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       { files: table('003', 'sign', 'text TEXT NOT NULL') },
     ),
     at(
-      'a row for each name that somebody sends',
+      'a row for each name that someone sends',
       'unbounded-growth',
       'PUT /shelf-vote/:id',
       `app.put('/shelf-vote/:id', ${route('params: Strict({ id: Type.String({ pattern: "^[a-z0-9-]{1,40}$" }) }), body: Strict({ vote: Type.Integer({ maximum: 9, minimum: 0 }) })', id, everybody)}, (request) => request.transaction(function* () {

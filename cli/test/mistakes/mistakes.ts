@@ -400,7 +400,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'every caller reads every list',
       rule: 'foreign-row',
       where: 'GET /shelf (index.js:',
-      why: /sends a text of somebody else/,
+      why: /sends a text of another user/,
       replace: { 'WHERE owner = ${caller.id} ORDER BY id': 'ORDER BY id LIMIT 200' },
     },
   ],
@@ -520,10 +520,10 @@ export const together: readonly (readonly Mistake[])[] = [
   ],
   [
     {
-      name: '403 for the id of another caller tells that there is one',
+      name: '403 for the id of another caller shows that it exists',
       rule: 'foreign-id',
       where: 'GET /shelf/:id/title (index.js:',
-      why: /tells who has what/,
+      why: /shows who has what/,
       body: `app.get('/shelf/:id/title', { config, schema: { summary: 'x', ...book, response: { ...book.response, ...responses('shelf-full') } } }, async ({ caller, params }) => {
         const found = await database.maybeOne(sql\`SELECT id, title, owner FROM shelf WHERE id = \${params.id}\`)
         if (!found) throw problem('book-not-found')
@@ -619,7 +619,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'an undeclared status',
       rule: 'server-error',
       where: 'GET /shelf-status (index.js:',
-      why: /answers 202, which its schema does not declare/,
+      why: /responses 202, which its schema does not declare/,
       body: get('/shelf-status', "async (request, reply) => reply.code(202).send({ id: '1', secret: 1 })"),
       routes: ['GET /shelf-status'],
     },
@@ -824,15 +824,15 @@ export const together: readonly (readonly Mistake[])[] = [
       rule: 'no-location',
       where: 'POST /shelf (index.js:',
       replace: {
-        'return answer(201, added, { location: `/shelf/${added.id}` })': 'return answer(201, added)',
+        'return respond(201, added, { location: `/shelf/${added.id}` })': 'return respond(201, added)',
       },
     },
     {
-      name: 'answer() outside of a transaction',
-      rule: 'misplaced-answer',
-      where: 'GET /shelf-answer (index.js:',
-      body: "app.get('/shelf-answer', { config, schema: { summary: 'x', response: { 200: Type.Object({ id: Type.Optional(Type.String()) }) } } }, async () => answer(200, { id: '1' }))",
-      routes: ['GET /shelf-answer'],
+      name: 'respond() outside of a transaction',
+      rule: 'misplaced-response',
+      where: 'GET /shelf-response (index.js:',
+      body: "app.get('/shelf-response', { config, schema: { summary: 'x', response: { 200: Type.Object({ id: Type.Optional(Type.String()) }) } } }, async () => respond(200, { id: '1' }))",
+      routes: ['GET /shelf-response'],
     },
     {
       name: "run-time SQL on the host's table",
@@ -945,7 +945,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'a downgrade': 'installation and doctor',
   'a forgotten yield*': 'host',
   'a forgotten yield* before a generator function of the module': 'linter: cli/test/commands/module-new',
-  'an answer with an undeclared status or another body': 'types',
+  'a response with an undeclared status or another body': 'types',
   'prefix theft: GET /cart/total, GET /cart/item/mine': 'host',
   'setErrorHandler at the root': 'host',
   WebSockets: 'host',

@@ -9,7 +9,7 @@ interface Finding {
   readonly rule: string
   readonly where: string
   readonly why: string
-  readonly mend: string
+  readonly remedy: string
 }
 
 export async function write(folder: string, files: Readonly<Record<string, string | null>>): Promise<string> {
@@ -65,7 +65,7 @@ export async function finds(t: Test, mistakes: readonly Mistake[]): Promise<void
   for (const mistake of mistakes) {
     const found = findings.find((finding) => isOf(mistake, finding))
     t.ok(found, mistake.name, { found: findings })
-    t.ok(found?.mend, `${mistake.name}: what to do`)
+    t.ok(found?.remedy, `${mistake.name}: what to do`)
   }
   const isAlso = ({ also = [], where }: Mistake, { rule, where: place }: Finding) =>
     also.includes(rule) && place.startsWith(where)

@@ -38,7 +38,7 @@ CREATE INDEX shelf_of_owner ON shelf (owner, id);
   'migrations/001-shelf.down.sql': 'DROP TABLE shelf;\n',
   'migrations/002-filled.sql': 'CREATE TABLE shelf_filled (owner TEXT PRIMARY KEY, count BIGINT NOT NULL);\n',
   'migrations/002-filled.down.sql': 'DROP TABLE shelf_filled;\n',
-  'index.js': `import { answer, Deleted, defineModule, Id, IdParams, List, many, maybeOne, newId, one, run, Strict, sql } from '@mortise/module-sdk'
+  'index.js': `import { respond, Deleted, defineModule, Id, IdParams, List, many, maybeOne, newId, one, run, Strict, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 const NewBook = Strict({ title: Type.String({ minLength: 1, maxLength: 100 }) }, { title: 'NewBook' })
@@ -85,7 +85,7 @@ export default plugin(async (app, { contracts, database, everyMinute, on, onClai
         const added = { id: newId('book'), title: request.body.title }
         yield* run(sql\`INSERT INTO shelf (id, owner, title) VALUES (\${added.id}, \${owner}, \${added.title})\`)
         yield* emit('shelf.filled', { subject: owner, owner, data: { count: count + 1 } })
-        return answer(201, added, { location: \`/shelf/\${added.id}\` })
+        return respond(201, added, { location: \`/shelf/\${added.id}\` })
       }),
   )
 

@@ -4,10 +4,10 @@ import { readLockFile, writeLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { answerVersion, sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
+import { respondVersion, sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 /** Another module under the same name and version. */
-const other = { plugin: `${answerVersion('hello', '1.0.0')}; void 'other'` }
+const other = { plugin: `${respondVersion('hello', '1.0.0')}; void 'other'` }
 
 const integrityIn = async (directory: string) =>
   (await readLockFile(directory)).modules.hello?.integrity as string

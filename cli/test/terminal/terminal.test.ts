@@ -83,18 +83,18 @@ t.test('a real terminal with 0 columns', { skip: !hasScript && 'there is no scri
   t.match(stdout, /Installed api-cart/)
 })
 
-t.test('a question waits a minute for its answer', async (t) => {
+t.test('a question waits a minute for its response', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { terminal: asked } = terminal(false)
-  let answer: unknown = 'none yet'
+  let response: unknown = 'none yet'
   const end = asked.confirm('Sure?').then((value) => {
-    answer = value
+    response = value
   })
   mock.timers.tick(59_999)
   await new Promise(setImmediate)
-  t.equal(answer, 'none yet')
+  t.equal(response, 'none yet')
   mock.timers.tick(1)
   await end
-  t.equal(answer, undefined)
+  t.equal(response, undefined)
 })

@@ -1,4 +1,4 @@
-import { answer, defineModule, Strict } from '@mortise/module-sdk'
+import { defineModule, respond, Strict } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { createTransport } from 'nodemailer'
 
@@ -25,7 +25,7 @@ export default defineModule('invite', { settings }).plugin(async (app, { setting
     (request) =>
       request.transaction(function* () {
         yield* mail.add(request.body)
-        return answer(202, request.body)
+        return respond(202, request.body)
       }),
   )
 })

@@ -1,4 +1,4 @@
-import { answer, defineModule, Id, List, newId, Strict } from '@mortise/module-sdk'
+import { defineModule, Id, List, newId, respond, Strict } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { change, db, rowsOf } from './queries.js'
 
@@ -42,7 +42,7 @@ export default defineModule('review').plugin(async (app, { database, onClaim }) 
       request.transaction(function* () {
         const review = { id: newId('review'), ...request.body }
         yield* change(db.insertInto('review').values({ ...review, owner: request.caller.id }))
-        return answer(201, review)
+        return respond(201, review)
       }),
   )
 

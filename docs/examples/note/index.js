@@ -1,5 +1,4 @@
 import {
-  answer,
   currentTime,
   Deleted,
   defineModule,
@@ -8,6 +7,7 @@ import {
   List,
   newId,
   one,
+  respond,
   run,
   Strict,
   sql,
@@ -84,7 +84,7 @@ export default plugin(async (app, { database, onClaim, settings }) => {
         yield* run(sql`
           INSERT INTO note (id, owner, text, created_at, expires_at)
           VALUES (${written.id}, ${owner}, ${text}, ${written.createdAt}, ${written.expiresAt})`)
-        return answer(201, toNote(written), { location: `/note/${written.id}` })
+        return respond(201, toNote(written), { location: `/note/${written.id}` })
       }),
   )
 

@@ -1,5 +1,4 @@
 import {
-  answer,
   Binary,
   defineModule,
   FilePart,
@@ -7,6 +6,7 @@ import {
   IdParams,
   newId,
   one,
+  respond,
   run,
   Strict,
   sql,
@@ -62,7 +62,7 @@ export default plugin(async (app, { database, onClaim }) => {
           INSERT INTO picture (id, owner, title, media_type, bytes)
           VALUES (${id}, ${owner}, ${title}, ${picture.mediaType}, ${picture.bytes})`)
         const { mediaType, bytes } = picture
-        return answer(201, { id, title, mediaType, size: bytes.length }, { location: `/picture/${id}` })
+        return respond(201, { id, title, mediaType, size: bytes.length }, { location: `/picture/${id}` })
       }),
   )
 

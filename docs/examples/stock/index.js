@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { answer, defineModule, maybeOne, run, Strict, sql } from '@mortise/module-sdk'
+import { defineModule, maybeOne, respond, run, Strict, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 const BATCH = 500
@@ -25,7 +25,7 @@ export default defineModule('stock', { settings }).plugin(async (app, { database
     await store(id, batch, number)
   })
 
-  /** One transaction for the lines and the position, so an import that begins again goes on here. */
+  /** One transaction for the lines and the position, so an import that begins again continues here. */
   const store = (id, lines, number) =>
     database.transaction(function* () {
       for (const line of lines) {
@@ -47,7 +47,7 @@ export default defineModule('stock', { settings }).plugin(async (app, { database
     },
     (request) =>
       request.transaction(function* () {
-        return answer(202, { id: yield* imports.add({}) })
+        return respond(202, { id: yield* imports.add({}) })
       }),
   )
 

@@ -7,7 +7,7 @@ const counts = new PagedList('tally', { columns: sql`name, count`, position: 'na
 
 export default defineModule('tally').plugin(async (app, { contracts, database }) => {
   contracts.provide('tally', '1.0.0', {
-    /** Counts one more of `name`, in the transaction of whoever calls. */
+    /** Counts one more of `name`, in the caller's transaction. */
     *add(name) {
       const { count } = yield* one(sql`
         INSERT INTO tally (name, count) VALUES (${name}, 1)

@@ -1,4 +1,4 @@
-import { answer, defineModule, Id, List, newId, run, Strict, sql } from '@mortise/module-sdk'
+import { defineModule, Id, List, newId, respond, run, Strict, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 const NewTask = Strict({ text: Type.String({ minLength: 1, maxLength: 200 }) }, { title: 'NewTask' })
@@ -28,7 +28,7 @@ export default defineModule('task').plugin(async (app, { database, onClaim }) =>
         const task = { id: newId('task'), text: request.body.text }
         yield* run(sql`
           INSERT INTO task (id, owner, text) VALUES (${task.id}, ${request.caller.id}, ${task.text})`)
-        return answer(201, task)
+        return respond(201, task)
       }),
   )
 

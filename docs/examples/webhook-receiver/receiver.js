@@ -11,23 +11,23 @@ const MOST_BYTES = 1024 * 1024
 const done = new Set()
 
 const server = createServer(async (request, response) => {
-  const answer = (status) => response.writeHead(status).end()
-  if (request.method !== 'POST') return answer(405)
+  const respond = (status) => response.writeHead(status).end()
+  if (request.method !== 'POST') return respond(405)
   const chunks = []
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > MOST_BYTES) return answer(413)
+    if (size > MOST_BYTES) return respond(413)
     chunks.push(chunk)
   }
   const body = Buffer.concat(chunks)
-  if (!isGenuine(request.headers, body)) return answer(401)
+  if (!isGenuine(request.headers, body)) return respond(401)
   const event = JSON.parse(body)
   if (!done.has(event.id)) {
     console.log(`${event.type} ${event.subject} ${JSON.stringify(event.data)}`)
     done.add(event.id)
   }
-  answer(204)
+  respond(204)
 })
 
 /** Standard Webhooks: one of the signatures is that of the id, the time and the very bytes that came. */

@@ -37,7 +37,7 @@ export class IssuerKeys {
   #nextLook = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
   #isAway = false
-  /** By the name of an absent key, the number of fetches then; a later one tells. */
+  /** By the name of an absent key, the number of fetches then; a later one shows. */
   readonly #absent = new LRUCache<string, number>({
     maxSize: ABSENT_SIZE,
     maxEntrySize: 1024,
@@ -51,7 +51,7 @@ export class IssuerKeys {
 
   /**
    * The key that `header` names. Throws jose's errors for a bad token, and a 503 Problem while the
-   * answer is unknown: the token may be valid, and a 401 would make the client discard it.
+   * response is unknown: the token may be valid, and a 401 would make the client discard it.
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     const looks = this.#looks

@@ -46,20 +46,20 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Ve
   return (token) => verify(token).catch(blame)
 }
 
-/** A token names no key: after a rotation the former secrets are tried until their time. */
-function ownVerifier({ issuer, secret, formerSecrets = [] }: OwnIssuer): VerifyToken {
+/** A token names no key: after a rotation the previous secrets are tried until their time. */
+function ownVerifier({ issuer, secret, previousSecrets = [] }: OwnIssuer): VerifyToken {
   if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
   const keyed = (bytes: Uint8Array) => {
     const key = createSecretKey(bytes)
     return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
   }
   const current = keyed(secret)
-  const former = formerSecrets.map(({ secret, until }) => ({ verify: keyed(secret), until }))
+  const previous = previousSecrets.map(({ secret, until }) => ({ verify: keyed(secret), until }))
   return async (token) => {
     try {
       return await current(token)
     } catch (error) {
-      for (const { verify, until } of former) {
+      for (const { verify, until } of previous) {
         const left = until - Date.now()
         if (left <= 0 || !isWrongSignature(error)) continue
         const verdict = await verify(token).catch((other) => (isWrongSignature(other) ? undefined : other))

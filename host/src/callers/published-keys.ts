@@ -39,7 +39,7 @@ async function readJson<Document>(url: string, signal: AbortSignal): Promise<Doc
   const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } })
   if (response.status !== 200) {
     await response.body?.cancel()
-    throw new Error(`${url} answered ${response.status}, not 200`)
+    throw new Error(`${url} returned ${response.status}, not 200`)
   }
   const parts: Uint8Array[] = []
   let size = 0

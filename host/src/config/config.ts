@@ -8,7 +8,7 @@ import {
 } from '@mortise/storage'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { configSchema } from './config-schema.ts'
-import { type FormerSecret, parseSecrets, type Secrets } from './secrets.ts'
+import { type PreviousSecret, parseSecrets, type Secrets } from './secrets.ts'
 import {
   ConfigError,
   checkSettings,
@@ -29,7 +29,7 @@ export interface Config extends Static<typeof configSchema> {
   /** Signs and verifies the application's own JWTs; undefined if `app init` has made none. */
   readonly secret: Uint8Array | undefined
   /** Still verify tokens, until their time. APP_SECRET has none. */
-  readonly formerSecrets: readonly FormerSecret[]
+  readonly previousSecrets: readonly PreviousSecret[]
   readonly environment: Environment
   /** Variables that begin with APP_ and are no settings: misspelled, or of another program. */
   readonly unknownVariables: readonly string[]
@@ -123,12 +123,12 @@ export function moduleSettings(
 }
 
 /** The application as a token issuer, if `app init` has given it a name and a secret. */
-export function ownIssuer({ auth, secret, formerSecrets }: OwnKeys): OwnIssuer | undefined {
+export function ownIssuer({ auth, secret, previousSecrets }: OwnKeys): OwnIssuer | undefined {
   if (auth.issuer === undefined || secret === undefined) return undefined
-  return { issuer: auth.issuer, secret, formerSecrets }
+  return { issuer: auth.issuer, secret, previousSecrets }
 }
 
-type OwnKeys = Pick<Config, 'auth' | 'secret'> & Partial<Pick<Config, 'formerSecrets'>>
+type OwnKeys = Pick<Config, 'auth' | 'secret'> & Partial<Pick<Config, 'previousSecrets'>>
 
 export function tokenIssuers(config: OwnKeys): TokenIssuer[] {
   const own = ownIssuer(config)
@@ -163,12 +163,12 @@ function assertSetting(name: string, check: () => void): void {
 export async function readSecrets(
   directory: string,
   environment: Environment,
-): Promise<Secrets | { readonly secret: undefined; readonly formerSecrets: readonly [] }> {
+): Promise<Secrets | { readonly secret: undefined; readonly previousSecrets: readonly [] }> {
   const { APP_SECRET } = environment
   const text = APP_SECRET ?? (await readOptionalText(secretFile(directory)))
-  if (text === undefined) return { secret: undefined, formerSecrets: [] }
+  if (text === undefined) return { secret: undefined, previousSecrets: [] }
   const secrets =
-    APP_SECRET === undefined ? parseSecrets(text) : { secret: Buffer.from(text), formerSecrets: [] }
+    APP_SECRET === undefined ? parseSecrets(text) : { secret: Buffer.from(text), previousSecrets: [] }
   const { length } = secrets.secret
   if (length >= 32) return secrets
   const where = nameOfSecret({ directory, environment })

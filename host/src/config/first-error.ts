@@ -8,7 +8,7 @@ export const dataOptions = { ...checkedSchemas, strict: false, verbose: true, ad
 
 const validators = new Validators(dataOptions, addFormats.default)
 
-/** Compiles a JSON Schema to a function that tells whether a value is valid. */
+/** Compiles a JSON Schema to a function that checks whether a value is valid. */
 export const compileSchema = (schema: object): ValidateFunction => validators.of(schema)
 
 /** The first place of `value` that violates `schema`, a JSON Schema; undefined if valid. */

@@ -109,9 +109,9 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
  */
 export function assertOwnSecret(config: Config, identity: Identity | undefined): void {
   const own = identity?.secret
-  const { directory, secret, formerSecrets } = config
+  const { directory, secret, previousSecrets } = config
   const isOwn = (one: Pick<Config, 'secret'>) => fingerprintOf(one) === own?.fingerprint
-  if (!own || isOwn(config) || formerSecrets.some(isOwn)) return
+  if (!own || isOwn(config) || previousSecrets.some(isOwn)) return
   const name = nameOfSecret(config)
   if (secret === undefined) {
     throw new IdentityError(

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { FormerSecret } from './secrets.ts'
+import type { PreviousSecret } from './secrets.ts'
 
 /** The application itself, which signs with its own secret (HS256). */
 export interface OwnIssuer {
@@ -8,7 +8,7 @@ export interface OwnIssuer {
   /** At least 32 bytes. */
   readonly secret: Uint8Array
   /** Verify until their time, after a rotation. */
-  readonly formerSecrets?: readonly FormerSecret[] | undefined
+  readonly previousSecrets?: readonly PreviousSecret[] | undefined
 }
 
 /** Asymmetric only: the published key would otherwise be the secret. */

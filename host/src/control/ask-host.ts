@@ -22,7 +22,7 @@ export interface Patience {
  * - `silent`: no sign of life, and nothing is begun or changed.
  * - `again`: the host ends, and has done nothing.
  */
-export type Answer =
+export type HostReply =
   | 'nobody'
   | 'held'
   | { readonly body: unknown }
@@ -39,10 +39,10 @@ export async function askHost(
   name: OperationName,
   input: unknown,
   patience: Patience = {},
-): Promise<Answer> {
-  const { sent, answered, hasBegun } = begin(socketPath, name, input, patience)
+): Promise<HostReply> {
+  const { sent, received, hasBegun } = begin(socketPath, name, input, patience)
   try {
-    const response = await answered
+    const response = await received
     if (response === 'nobody') forgetPhase(socketPath)
     if (typeof response === 'string') return response
     const body = await json(response).catch((error) => Promise.reject(gone(error)))
@@ -63,7 +63,7 @@ export async function askHost(
 
 function refusal(
   status: number,
-  { reason = `it answered ${status}`, module, stillNeeded, unreachable }: Refusal,
+  { reason = `it returned ${status}`, module, stillNeeded, unreachable }: Refusal,
 ): Error {
   if (unreachable) return new StorageUnreachableError(reason)
   if (stillNeeded) return new StillNeededError(reason)
@@ -96,7 +96,7 @@ export function begin(
   const method = operation.reads ? 'GET' : 'POST'
   const sent = http.request({ socketPath, method, path: `/${name}`, headers, agent: false })
   const silence = new ResponseDeadline(socketPath, operation, (error) => sent.destroy(error), firstSign)
-  const answered = new Promise<IncomingMessage | 'nobody' | 'held'>((resolve, reject) => {
+  const received = new Promise<IncomingMessage | 'nobody' | 'held'>((resolve, reject) => {
     sent.once('response', resolve)
     sent.on('information', ({ headers }) => {
       const phase = headers[PHASE_HEADER] as Phase | undefined
@@ -116,7 +116,7 @@ export function begin(
   })
   sent.once('close', () => silence.end())
   sent.flushHeaders()
-  return { sent, answered, silence, hasBegun: () => begun }
+  return { sent, received, silence, hasBegun: () => begun }
 }
 
 const isNobody = ({ code = '' }: NodeJS.ErrnoException) =>
@@ -131,4 +131,4 @@ function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
 }
 
 const gone = (error: Error) =>
-  new HostEndedError(`the running host ended before it answered (${error.message})`, { cause: error })
+  new HostEndedError(`the running host ended before it responded (${error.message})`, { cause: error })

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ApplicationState } from './application-state.ts'
-import { type Answer, askHost, type Patience } from './ask-host.ts'
+import { askHost, type HostReply, type Patience } from './ask-host.ts'
 import { controlSocket, controlSockets, isOfWorker } from './control-socket.ts'
 import type { HostSilentError } from './host-errors.ts'
 import type { Operation } from './operation.ts'
@@ -60,13 +60,13 @@ async function ask(
     : await askEvery(sockets, askOne, operation)
 }
 
-type AskOne = (socket: string, patience: Patience) => Promise<Exclude<Answer, { again: Error }>>
+type AskOne = (socket: string, patience: Patience) => Promise<Exclude<HostReply, { again: Error }>>
 
 const askAgain = async (socket: string, name: OperationName, input: unknown, patience: Patience) => {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await askHost(socket, name, input, patience)
-    if (typeof answer === 'string' || !('again' in answer)) return answer
-    if (attempt === ATTEMPTS) throw answer.again
+    const reply = await askHost(socket, name, input, patience)
+    if (typeof reply === 'string' || !('again' in reply)) return reply
+    if (attempt === ATTEMPTS) throw reply.again
     await pause(ATTEMPT_PAUSE)
   }
 }
@@ -77,11 +77,11 @@ async function askAny(sockets: readonly string[], askOne: AskOne): Promise<unkno
   for (const waits of [false, true]) {
     let isHeld = false
     for (const socket of sockets) {
-      const answer = await askOne(socket, { waits })
-      if (answer === 'held') isHeld = true
-      else if (typeof answer === 'string') continue
-      else if ('silent' in answer) silent ??= answer.silent
-      else return answer.body
+      const reply = await askOne(socket, { waits })
+      if (reply === 'held') isHeld = true
+      else if (typeof reply === 'string') continue
+      else if ('silent' in reply) silent ??= reply.silent
+      else return reply.body
     }
     if (silent !== undefined) throw silent
     if (!isHeld) return undefined
@@ -106,10 +106,10 @@ async function askEvery(
         return askOne(socket, isOfWorker(socket) ? { waits, firstSign } : { waits })
       }),
     )
-    const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-    const given = answers.filter((answer) => typeof answer === 'object')
-    const bodies = given.flatMap((answer) => ('body' in answer ? [answer.body] : []))
-    const silent = given.flatMap((answer) => ('silent' in answer ? [answer.silent] : []))
+    const replies = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const given = replies.filter((reply) => typeof reply === 'object')
+    const bodies = given.flatMap((reply) => ('body' in reply ? [reply.body] : []))
+    const silent = given.flatMap((reply) => ('silent' in reply ? [reply.silent] : []))
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined && !(reads && bodies.length > 0)) throw failed.reason
     const [first] = silent
@@ -119,7 +119,7 @@ async function askEvery(
         bodies as never,
         silent.flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
       )
-    if (!answers.includes('held')) return undefined
+    if (!replies.includes('held')) return undefined
   }
   return undefined
 }

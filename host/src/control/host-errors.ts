@@ -14,7 +14,7 @@ export class HostSilentError extends HostEndedError {
   readonly isStopped: boolean
 
   constructor({ pid, state }: { pid: number | undefined; state: HostProcess['state'] | Phase }) {
-    super(`the running host${pid === undefined ? '' : ` (process ${pid})`} does not answer: ${whyOf[state]}`)
+    super(`the running host${pid === undefined ? '' : ` (process ${pid})`} does not respond: ${whyOf[state]}`)
     this.pid = pid
     this.isStopped = state === 'stopped'
   }

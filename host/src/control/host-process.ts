@@ -6,7 +6,7 @@ export interface HostProcess {
   readonly state: 'stopped' | 'on disk' | 'unknown'
 }
 
-/** A host that hangs cannot tell its process id. */
+/** A host that hangs cannot report its process id. */
 export const pidFile = (socket: string) => socket.replace(/\.sock$/, '.pid')
 
 /** The process that listens on a control socket, as the operating system sees it. */

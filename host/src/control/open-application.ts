@@ -44,8 +44,8 @@ export interface RunningApplication extends OpenApplication {
   settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
   /** Reads `.app/secret` again. @throws {ConfigError} if it is broken; the secret stays then */
   renewSecrets(): Promise<boolean>
-  /** Tells the other hosts of the database what this one serves. */
-  tellHosts(): Promise<void>
+  /** Notifies the other hosts of the database what this one serves. */
+  notifyHosts(): Promise<void>
 }
 
 /**

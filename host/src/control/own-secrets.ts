@@ -42,8 +42,8 @@ export class OwnSecrets {
     const { directory, environment } = this.config
     this.#readAt = performance.now()
     const secrets = await readSecrets(directory, environment)
-    const { secret, formerSecrets } = this.config
-    if (secrets.secret === undefined || isDeepStrictEqual(secrets, { secret, formerSecrets })) return false
+    const { secret, previousSecrets } = this.config
+    if (secrets.secret === undefined || isDeepStrictEqual(secrets, { secret, previousSecrets })) return false
     this.config = { ...this.config, ...secrets }
     this.#tokens?.replace(tokenIssuers(this.config))
     this.#log.info('the secret of the application has changed; tokens are verified with the new one')

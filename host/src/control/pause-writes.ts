@@ -14,8 +14,8 @@ export interface PausedWrites {
  * @throws {Error} with the reason of a refusal
  */
 export async function pauseWrites(directory: string, file: string): Promise<PausedWrites | undefined> {
-  const { sent, answered, silence } = begin(controlSocket(directory), 'hold', { file })
-  const response = await answered
+  const { sent, received, silence } = begin(controlSocket(directory), 'hold', { file })
+  const response = await received
   if (typeof response === 'string') return undefined
   if (response.statusCode === 200) {
     silence.end()

@@ -13,7 +13,7 @@ export interface PendingSetting {
   /** The option of `app start` that overrides it: `--port`. */
   readonly option?: string | undefined
   /** Undefined for none. It may be a secret: a URL with a password. */
-  readonly inForce?: unknown
+  readonly effective?: unknown
   /** The value at the next start. It may be a secret too. */
   readonly next?: unknown
 }
@@ -37,7 +37,7 @@ export async function pendingSettings({
     .map((name) => ({
       key: `server.${name}`,
       option: `--${name}`,
-      inForce: started[name],
+      effective: started[name],
       next: started[name],
     }))
   return [...overridden, ...changed.filter(({ key }) => !given.some((name) => key === `server.${name}`))]
@@ -60,11 +60,11 @@ function differing(
   path: readonly string[],
 ): PendingSetting[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
-    const inForce = (present as Record<string, unknown>)[name]
+    const effective = (present as Record<string, unknown>)[name]
     const next = (coming as Record<string, unknown>)[name]
-    if (isDeepStrictEqual(inForce, next)) return []
+    if (isDeepStrictEqual(effective, next)) return []
     const own = [...path, name]
-    if (schema.properties) return differing(schema.properties, inForce ?? {}, next ?? {}, own)
-    return [{ key: own.join('.'), inForce, next }]
+    if (schema.properties) return differing(schema.properties, effective ?? {}, next ?? {}, own)
+    return [{ key: own.join('.'), effective, next }]
   })
 }

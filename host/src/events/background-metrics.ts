@@ -23,7 +23,7 @@ export async function backgroundMetrics(
       handling.map(({ module, behind }) => ({ labels: { module }, value: behind })),
     ),
     gauge(
-      'mortise_failed_reactions',
+      'mortise_failed_events',
       'Events whose handler failed, and later events that wait for them',
       'max',
       handling.flatMap(({ module, waiting, dead }) => samples({ module }, { waiting, dead })),

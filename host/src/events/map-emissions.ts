@@ -13,14 +13,14 @@ export function* mapEmissions<Result>(
   let next = steps.next()
   while (!next.done) {
     const step = next.value
-    let answer: unknown
+    let result: unknown
     try {
-      answer = isEmission(step) ? yield* write(step.event) : yield step
+      result = isEmission(step) ? yield* write(step.event) : yield step
     } catch (error) {
       next = steps.throw(error)
       continue
     }
-    next = steps.next(answer)
+    next = steps.next(result)
   }
   return next.value
 }

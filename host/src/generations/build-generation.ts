@@ -28,20 +28,20 @@ export interface Built {
   readonly app: FastifyInstance
   /** The migrations applied for it. */
   readonly applied: readonly AppliedMigration[]
-  readonly answers: ResponseCounts
+  readonly responses: ResponseCounts
 }
 
 /**
  * Serves all modules of `lock` that can serve; the others are failed.
- * @param answers the counts of another instance to go on with
+ * @param responses the counts of another instance to go on with
  */
 export async function build(
   given: Parts,
   lock: LockFile,
   troubles: OutsideFailures,
-  answers = new ResponseCounts(),
+  responses = new ResponseCounts(),
 ): Promise<Built> {
-  const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
+  const parts = { ...given, counting: { responses, onFailure: given.onFailure ?? (() => {}) } }
   let modules = await loadModules(parts.config, lock)
   const applied: AppliedMigration[] = []
   for (const module of modules) {
@@ -60,7 +60,7 @@ export async function build(
     // An unhandled rejection of a registration is reported within this turn of the event loop.
     await setImmediate()
     if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
-      return { lock, applied, answers, ...created }
+      return { lock, applied, responses, ...created }
     await created.app.close()
     modules = [...created.modules]
   }
@@ -92,7 +92,7 @@ async function createChecked(
   try {
     const app = await createHost({ ...parts, modules })
     const { statusCode, body } = await app.inject(`${parts.config.basePath}/health/live`)
-    if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
+    if (statusCode !== 200) throw new Error(`the next generation does not respond: ${statusCode} ${body}`)
     return { app, modules }
   } catch (error) {
     const failure = error instanceof ModuleError ? error : await blame(parts, modules, error as Error)

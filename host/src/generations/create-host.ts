@@ -48,7 +48,7 @@ import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Tells the modules that another instance takes over, or the host stops. */
+    /** Notifies the modules that another instance takes over, or the host stops. */
     retire?(): void
     /** Starts event handlers and jobs, until `retire`. Resolves when no later event can be missed. */
     react?(): Promise<void>
@@ -161,7 +161,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
         await api.register(openapi, {
           application,
           publicUrl,
-          eventTypes: tellsEvents(modules) ? eventTypes : [],
+          eventTypes: emitsEvents(modules) ? eventTypes : [],
         })
         await api.register(docsPage, { application })
         await api.register(health, { notReady })
@@ -201,7 +201,7 @@ const tableOwners = (modules: readonly RegisteredModule[]) =>
   ])
 
 /** Whether a module receives all events and so may send them to its clients. */
-const tellsEvents = (modules: readonly RegisteredModule[]) =>
+const emitsEvents = (modules: readonly RegisteredModule[]) =>
   modules.some((module) => isLoaded(module) && module.manifest.listensTo?.includes('*'))
 
 /** The ids of modules with unknown routes. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
 import { isLockFile, type LockFile } from '../modules/lock-file.ts'
 
-/** A set of modules that was in force: `.app/generations/<generation>.json`. */
+/** A set of modules that was current: `.app/generations/<generation>.json`. */
 export interface Generation {
   /**
    * Counts up in this application. Equals the generation of its lock, unless that lock came from
@@ -26,7 +26,7 @@ const folderOf = (directory: string) => join(directory, '.app', 'generations')
 const fileOf = (directory: string, generation: number) => join(folderOf(directory), `${generation}.json`)
 
 /**
- * Written once the generation is in force, so the last record is the one in force. Repeating it
+ * Written once the generation is current, so the last record is the current one. Repeating it
  * changes nothing.
  * @param more `generation`: if it differs from the lock's own number
  */
@@ -51,7 +51,7 @@ export async function recordGeneration(
   await writeDurably(file, `${JSON.stringify(record, null, 2)}\n`)
 }
 
-/** A generation that was in force; only its number is known. */
+/** A generation that was current; only its number is known. */
 interface UnreadableRecord {
   readonly generation: number
   readonly file: string
@@ -64,7 +64,7 @@ export interface Generations {
   readonly unreadable: readonly UnreadableRecord[]
 }
 
-/** All generations that were in force. */
+/** All generations that were current. */
 export async function readGenerations(directory: string): Promise<Generations> {
   const known: Generation[] = []
   const unreadable: UnreadableRecord[] = []

@@ -62,7 +62,7 @@ export class HostHeartbeats {
       })
       this.#others = await this.others()
     } catch (error) {
-      this.#log.debug(error, 'cannot tell the other hosts what this host serves')
+      this.#log.debug(error, 'cannot report to the other hosts what this host serves')
     }
     return { ms: INTERVAL }
   }
@@ -79,7 +79,7 @@ export class HostHeartbeats {
     try {
       await this.#database.transaction(() => run(sql`DELETE FROM mortise_host WHERE id = ${id}`))
     } catch (error) {
-      this.#log.debug(error, 'cannot tell the other hosts that this host stops')
+      this.#log.debug(error, 'cannot report to the other hosts that this host stops')
     }
   }
 }

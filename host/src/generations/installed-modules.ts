@@ -141,8 +141,8 @@ export class InstalledModules extends Generations {
         await next.app.close()
         throw error
       }
-      const outside = again || !probed
-      const change = { ...changeTo(parts.config.directory, next, previous, config), config, outside }
+      const external = again || !probed
+      const change = { ...changeTo(parts.config.directory, next, previous, config), config, external }
       const isWatched = Object.keys(change.fresh).length > 0 && !(await takesBack(parts.config, lock))
       const app = this.#serve(next)
       parts.onSwitch?.(isWatched ? change : undefined)
@@ -195,9 +195,9 @@ export class InstalledModules extends Generations {
   /** Serves the modules whose pause is over. If another module fails meanwhile, nothing changes. */
   async #endPauses(): Promise<void> {
     await this.replace(async () => {
-      const { lock, modules, answers } = this.#serving
+      const { lock, modules, responses } = this.#serving
       if (!modules.some(isOver)) return undefined
-      const next = await build(await withPresentSettings(this.#parts), lock, this.#troubles, answers)
+      const next = await build(await withPresentSettings(this.#parts), lock, this.#troubles, responses)
       const failed = next.modules.find(
         ({ id, state }) =>
           state === 'failed' && modules.some((module) => module.id === id && isLoaded(module)),
@@ -239,7 +239,7 @@ function changeTo(
   next: Built,
   previous: Built,
   config: Change['config'],
-): Omit<LiveChange, 'config' | 'outside'> {
+): Omit<LiveChange, 'config' | 'external'> {
   const before = new Map(previous.modules.map((module) => [module.id, module]))
   const isFresh = (module: RegisteredModule) => {
     if (!isDeepStrictEqual(next.lock.modules[module.id], previous.lock.modules[module.id])) return true
@@ -248,8 +248,8 @@ function changeTo(
   const fresh = next.modules
     .filter((module) => isServing(module) && isFresh(module))
     .map(({ id }) => [id, storedModule(directory, next.lock.modules[id] as LockedModule)] as const)
-  const answers = { previous: previous.answers, next: next.answers }
-  return { previous: previous.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
+  const responses = { previous: previous.responses, next: next.responses }
+  return { previous: previous.lock, next: next.lock, fresh: Object.fromEntries(fresh), responses }
 }
 
 const settingsOf = (module: RegisteredModule | undefined) =>

@@ -117,14 +117,14 @@ async function tryOut(request: ProbeRequest): Promise<void> {
 
   const well: ActiveModule[] = []
   for (const module of asked) {
-    const failed = await answers(module).catch((error: Error) => error)
+    const failed = await responds(module).catch((error: Error) => error)
     if (failed === undefined) well.push(module)
     else if (upgrades.length === 0) throw failed
   }
   report({ kind: 'report', report: { document, access } })
   const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
   const applied = await storage.migrate(moduleMigrations(packages))
-  if (applied.length > 0) for (const module of well) await answers(module)
+  if (applied.length > 0) for (const module of well) await responds(module)
   // The end of the current version does not matter to the upgrade.
   if (upgrades.length > 0) return
   await app.close()
@@ -137,8 +137,8 @@ async function tryOut(request: ProbeRequest): Promise<void> {
   }
 
   /** A guest rarely gets as far as a user with all rights, and may take another path. */
-  async function answers(module: ActiveModule): Promise<undefined> {
-    begin(module.id, 'answering')
+  async function responds(module: ActiveModule): Promise<undefined> {
+    begin(module.id, 'responding')
     failure = ''
     try {
       await selfCheck(app, config.basePath, module)
@@ -167,9 +167,9 @@ async function tryOut(request: ProbeRequest): Promise<void> {
 }
 
 async function describe(app: FastifyInstance, basePath: string): Promise<ProbeReport['document']> {
-  const answer = await app.inject(`${basePath}/openapi.json`)
-  if (answer.statusCode === 200) return answer.json()
-  throw new Error(`it breaks the OpenAPI document (${answer.statusCode})`)
+  const response = await app.inject(`${basePath}/openapi.json`)
+  if (response.statusCode === 200) return response.json()
+  throw new Error(`it breaks the OpenAPI document (${response.statusCode})`)
 }
 
 /** The location in the module, rather than the one at which the host noticed. */

@@ -9,7 +9,7 @@ export interface ResponseCountingOptions {
 }
 
 export interface ModuleWatch {
-  readonly answers: ResponseCounts
+  readonly responses: ResponseCounts
   /** Called with the module of each failed response. */
   readonly onFailure: (module: string) => void
 }
@@ -23,11 +23,11 @@ export const responseCounting = fp<ResponseCountingOptions>(
       requests.observe(config, method, statusCode, elapsedTime)
       if (watch && config.module !== undefined && statusCode !== 503) {
         const isFailed = isModuleFailure(statusCode, problem)
-        watch.answers.count(config.module, isFailed)
+        watch.responses.count(config.module, isFailed)
         if (isFailed) watch.onFailure(config.module)
       }
       done()
     })
   },
-  { name: 'answer-counting', fastify: '5.x' },
+  { name: 'response-counting', fastify: '5.x' },
 )

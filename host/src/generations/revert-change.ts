@@ -24,9 +24,9 @@ export interface Change {
   readonly previous: LockFile
   readonly next: LockFile
   /** The text of app.config.json before and after, for a change of settings. */
-  readonly config?: { readonly former: string; readonly next: string } | undefined
-  /** The lock came from outside, for example by `git pull`: then the file is left as it is. */
-  readonly outside: boolean
+  readonly config?: { readonly previous: string; readonly next: string } | undefined
+  /** An external change, for example by `git pull`: then the file is left as it is. */
+  readonly external: boolean
   /** The new or changed modules: their folders in the store, by id. */
   readonly fresh: Readonly<Record<string, string>>
 }
@@ -38,7 +38,7 @@ export const commandLockFile = (directory: string) => join(directory, '.app', 'l
 const TRY_EVERY = 100
 
 /**
- * Puts what was installed before a change in force again, as a further generation, and calls
+ * Restores what was installed before a change, as a further generation, and calls
  * `serve` with it before another command can run. It waits for a running command. The schema stays
  * as it is, because newer data may need it.
  *
@@ -58,7 +58,7 @@ export async function revertChange(
     serve,
   }: { readonly signal?: AbortSignal; readonly serve?: (lock: LockFile) => Promise<void> } = {},
 ): Promise<LockFile | undefined> {
-  const { previous, next, config, outside } = change
+  const { previous, next, config, external } = change
   const lock = await lockOf(directory, next, signal)
   if (lock === undefined) return undefined
   const owner = `${commandLockFile(directory)}.owner`
@@ -73,8 +73,8 @@ export async function revertChange(
     const generation = Math.max(next.generation, known.at(-1)?.generation ?? 0) + 1
     const back = { ...previous, generation }
     const record = recordOf(command, change, { generation, takesBack, reason })
-    const isRecorded = made !== undefined || !outside
-    const decided = { next, back, config, outside, isRecorded, command, takesBack, reason, record }
+    const isRecorded = made !== undefined || !external
+    const decided = { next, back, config, external, isRecorded, command, takesBack, reason, record }
     await writeDurably(decidedFile(directory), `${JSON.stringify(decided, null, 2)}\n`)
     await carryOut(directory, decided)
     await serve?.(back)
@@ -86,7 +86,7 @@ export async function revertChange(
 }
 
 /** A revert in progress. */
-interface Revert extends Pick<Change, 'next' | 'config' | 'outside'> {
+interface Revert extends Pick<Change, 'next' | 'config' | 'external'> {
   readonly back: LockFile
   /** The change is on record, so the revert is recorded too. */
   readonly isRecorded: boolean
@@ -114,11 +114,11 @@ const isDecided = (value: unknown): value is Revert => {
 
 /** Does nothing if there is another change meanwhile. */
 async function carryOut(directory: string, decided: Revert): Promise<void> {
-  const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
+  const { next, back, config, external, isRecorded, command, takesBack, reason, record } = decided
   const lock = await readLockFile(directory)
   if (isDeepStrictEqual(lock, next) || isDeepStrictEqual(lock, back)) {
-    if (config) await replaceFile(await realpath(configFile(directory)), config.next, config.former)
-    if (!outside) await writeLockFile(directory, back)
+    if (config) await replaceFile(await realpath(configFile(directory)), config.next, config.previous)
+    if (!external) await writeLockFile(directory, back)
     const { generation } = back
     const more = { generation, takesBack, reason }
     if (isRecorded) await recordGeneration(directory, `${command} (reverted)`, back, more)

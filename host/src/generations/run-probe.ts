@@ -50,7 +50,7 @@ export type Inspect = (probed: {
   /** A folder to write to. */
   readonly scratch: string
   readonly input: unknown
-  /** Says what the module does now, for the message if the process hangs or ends: `answering`. */
+  /** Says what the module does now, for the message if the process hangs or ends: `responding`. */
   begin(module: string, doing: string): void
   note(note: unknown): void
 }) => Promise<void>
@@ -145,11 +145,11 @@ export async function probe(
         ...{ config: withoutSecrets(config), modules, schema, ask, upgrades, scratch, confined },
         inspection: file === undefined ? undefined : { file, input },
       }
-      const onAnswer = (message: Answer) => {
+      const onResult = (message: ProbeResult) => {
         if (message.kind === 'report') reports.push(message.report)
         if (message.kind === 'noted') inspection?.onNote(message.note)
       }
-      await runChild(request, timeout, onAnswer, before)
+      await runChild(request, timeout, onResult, before)
       return reports[0] as ProbeReport
     } catch (error) {
       const [report] = reports
@@ -185,12 +185,12 @@ function withoutSecrets(config: Config): Config {
   }
 }
 
-type Answer = Extract<ProbeMessage, { kind: 'report' | 'observed' | 'noted' }>
+type ProbeResult = Extract<ProbeMessage, { kind: 'report' | 'observed' | 'noted' }>
 
 function runChild(
   request: ProbeRequest | ObserveRequest,
   timeout: number,
-  onAnswer: (message: Answer) => void,
+  onResult: (message: ProbeResult) => void,
   before?: string,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -224,7 +224,7 @@ function runChild(
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
     if (message.kind === 'report' || message.kind === 'observed' || message.kind === 'noted')
-      return onAnswer(message)
+      return onResult(message)
     inHand = message.module
     if (message.kind === 'began') doing = message.doing
     if (message.kind === 'failed') failed(message).catch(reject)

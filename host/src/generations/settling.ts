@@ -10,7 +10,7 @@ const WATCH_FOR = 10_000
 
 /** A change that has just gone live, with the data to judge it. */
 export interface LiveChange extends Change {
-  readonly answers: { readonly previous: ResponseCounts; readonly next: ResponseCounts }
+  readonly responses: { readonly previous: ResponseCounts; readonly next: ResponseCounts }
 }
 
 export interface SettlingOptions {
@@ -36,10 +36,10 @@ export class Settling {
   constructor(change: LiveChange, options: SettlingOptions) {
     this.#change = change
     this.#options = options
-    const { previous, next, config, outside, fresh } = change
+    const { previous, next, config, external, fresh } = change
     this.#loop = new EventLoopWatch(
       options.directory,
-      { previous, next, config, outside, fresh },
+      { previous, next, config, external, fresh },
       ({ module, at }) => {
         void this.revert(
           `${module} blocked the event loop for more than ${limits.blocked / 1000} s, at ${at}`,
@@ -71,9 +71,9 @@ export class Settling {
 
   /** A module's response was a failure of its own. */
   failed(module: string): void {
-    const { fresh, answers } = this.#change
+    const { fresh, responses } = this.#change
     if (!Object.hasOwn(fresh, module)) return
-    const [previous, next] = [answers.previous.of(module), answers.next.of(module)]
+    const [previous, next] = [responses.previous.of(module), responses.next.of(module)]
     if (!failsMore(previous, next)) return
     void this.revert(
       `${module} failed ${next.failed} of ${next.all} requests (5xx), and before the change ${previous.failed} of ${previous.all}`,

@@ -34,7 +34,7 @@ export class Connections {
   readonly #beyondShare: OverLimitConnections
   /** The requests of each signed-in caller on connections beyond all. */
   readonly #reserve: ConcurrencyLimit
-  readonly #told = new WeakSet<Socket>()
+  readonly #notified = new WeakSet<Socket>()
   /** Connections refused because their address was over its limit. */
   refused = 0
 
@@ -114,8 +114,8 @@ export class Connections {
    * those pipelined with it.
    */
   refusal(socket: Socket): Problem {
-    if (!this.#told.has(socket)) {
-      this.#told.add(socket)
+    if (!this.#notified.has(socket)) {
+      this.#notified.add(socket)
       this.refused += 1
       this.#options.onRefused?.(socket.remoteAddress ?? '')
     }

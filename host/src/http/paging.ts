@@ -21,12 +21,12 @@ export const paging = fp<{ readonly publicUrl?: string | undefined }>(async (app
     this: FastifyReply,
     list: Page<Item> | CursorPage<Item>,
   ) {
-    const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
+    const { response, links } = 'more' in list ? afterCursor(list) : atPage(list)
     const header = links.map(([relation, parameters]) => {
       return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
     })
     if (header.length > 0) this.header('link', header.join(', '))
-    return answer
+    return response
   } as FastifyReply['paged'])
 })
 
@@ -42,13 +42,13 @@ function refusePageAndCursor({ query }: FastifyRequest, _reply: unknown, done: (
 }
 
 interface Linked {
-  readonly answer: Partial<LinkedPage<unknown>>
+  readonly response: Partial<LinkedPage<unknown>>
   readonly links: [relation: string, parameters: Parameters][]
 }
 
 function afterCursor({ data, rpp, more }: CursorPage<{ readonly id: string }>): Linked {
   const last = data.at(-1)
-  return { answer: { data, rpp }, links: more && last ? [['next', { rpp, after: last.id }]] : [] }
+  return { response: { data, rpp }, links: more && last ? [['next', { rpp, after: last.id }]] : [] }
 }
 
 function atPage({ data, page, rpp, total, totalIsExact, until }: Page<unknown>): Linked {
@@ -57,7 +57,7 @@ function atPage({ data, page, rpp, total, totalIsExact, until }: Page<unknown>):
     relation,
     { page: number, rpp, ...(until !== undefined && { until }) },
   ])
-  return { answer: { data, page, rpp, total, totalIsExact, pages }, links }
+  return { response: { data, page, rpp, total, totalIsExact, pages }, links }
 }
 
 /** An empty list has no pages; from a page past the end, `prev` leads back to the last. */

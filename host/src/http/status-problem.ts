@@ -51,10 +51,10 @@ const codeOf = (title: string) =>
  * The headers that say what to do. An error of an HTTP client has all headers of the response that it
  * got, such as the cookies of another server.
  */
-const told = /^(?:allow|retry-after|www-authenticate|(?:x-)?ratelimit(?:-.*)?)$/
+const kept = /^(?:allow|retry-after|www-authenticate|(?:x-)?ratelimit(?:-.*)?)$/
 
 function sentHeaders(headers: unknown): Record<string, string> {
   if (typeof headers !== 'object' || headers === null) return {}
   const texts = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
-  return Object.fromEntries(texts.filter(([name]) => told.test(name)))
+  return Object.fromEntries(texts.filter(([name]) => kept.test(name)))
 }

@@ -51,7 +51,7 @@ export function toProblem(
     ofStatus ??
     hostProblems.create(
       'internal-error',
-      'The server failed to answer this request. Try again later; if it still fails, report the requestId.',
+      'The server failed to respond to this request. Try again later; if it still fails, report the requestId.',
       { cause: error },
     )
   )

@@ -7,7 +7,7 @@ const headers = { 'retry-after': '1' }
 export const busy = (): Problem =>
   hostProblems.create(
     'busy',
-    'The server has more requests than it can answer in time; nothing was done. Send the request again.',
+    'The server has more requests than it can serve in time; nothing was done. Send the request again.',
     { headers },
   )
 
@@ -23,6 +23,6 @@ export const tooManyConnections = (most: number): Problem =>
 export const tooManyAtOnce = (most: number): Problem =>
   hostProblems.create(
     'rate-limited',
-    `Your address has ${most} concurrent requests, the maximum; nothing was done. Send the request again after the others are answered.`,
+    `Your address has ${most} concurrent requests, the maximum; nothing was done. Send the request again after the others have finished.`,
     { headers },
   )

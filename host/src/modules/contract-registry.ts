@@ -3,7 +3,7 @@ import type { Manifest } from '@mortise/module-sdk/host'
 import type { StatementCheck } from '@mortise/storage'
 import satisfies from 'semver/functions/satisfies.js'
 import { ModuleError } from './host-module.ts'
-import { lent } from './own-tables.ts'
+import { checked } from './own-tables.ts'
 
 type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
 
@@ -89,7 +89,7 @@ export class ContractBoard {
     const find = <Name extends keyof Contracts>(name: Name, range: string): Contracts[Name] | undefined => {
       const offer = this.#offered.get(name)
       if (offer === undefined || !satisfies(offer.version, range)) return undefined
-      return lent(offer.implementation, offer.provider, check) as Contracts[Name]
+      return checked(offer.implementation, offer.provider, check) as Contracts[Name]
     }
     return {
       provide: <Name extends keyof Contracts>(

@@ -37,7 +37,7 @@ export function decisionOf({ enabled, paused }: Decided): Decision {
 }
 
 /**
- * The decision in force at a time: a pause ends by itself.
+ * The decision that holds at a time: a pause ends by itself.
  * @param now in epoch milliseconds, on the clock that the hosts of a database share
  */
 export function decisionAt(locked: Decided, now: number): Decision {

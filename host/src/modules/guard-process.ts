@@ -6,9 +6,9 @@ export type OutsideFailures = Map<string, string>
 interface GuardOptions {
   /** Called with the store folder of a failed module; `troubles` has the reason already. */
   readonly onTrouble: (folder: string) => void
-  /** Called for an uncaught error from outside of modules. The process should end. */
+  /** Called for an uncaught error that is no module's. The process should end. */
   readonly onUncaught: (error: unknown) => void
-  /** Called for an unhandled rejection from outside of modules. */
+  /** Called for an unhandled rejection that is no module's. */
   readonly onUnhandled: (reason: unknown) => void
 }
 

@@ -35,8 +35,12 @@ export function checkedDatabase(database: Database, check: StatementCheck): Data
  * A contract for the module of `user`: its steps are its provider's, and those of functions that it
  * is given are the user's.
  */
-export function lent<Contract>(contract: Contract, provider: StatementCheck, user: StatementCheck): Contract {
-  const lend = (value: unknown) =>
+export function checked<Contract>(
+  contract: Contract,
+  provider: StatementCheck,
+  user: StatementCheck,
+): Contract {
+  const checkedValue = (value: unknown) =>
     typeof value === 'function'
       ? (...given: unknown[]) =>
           provider.of(value).apply(
@@ -44,8 +48,8 @@ export function lent<Contract>(contract: Contract, provider: StatementCheck, use
             given.map((one) => user.of(one)),
           )
       : value
-  if (typeof contract !== 'object' || contract === null) return lend(contract) as Contract
-  return new Proxy({ ...contract }, { get: (_, name) => lend(Reflect.get(contract, name)) })
+  if (typeof contract !== 'object' || contract === null) return checkedValue(contract) as Contract
+  return new Proxy({ ...contract }, { get: (_, name) => checkedValue(Reflect.get(contract, name)) })
 }
 
 const OPAQUE = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'/g

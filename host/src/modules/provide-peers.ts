@@ -7,9 +7,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 // SDK and fastify always come from the host; of the others a module may bring its own version as a
 // dependency.
 
-const alwaysLent = ['@mortise/module-sdk', 'fastify']
+const alwaysProvided = ['@mortise/module-sdk', 'fastify']
 export const providedPackages = [
-  ...alwaysLent,
+  ...alwaysProvided,
   'fastify-plugin',
   '@sinclair/typebox',
   '@fastify/type-provider-typebox',
@@ -106,4 +106,4 @@ function packageOf(specifier: string): string {
 }
 
 const bringsItsOwn = ({ path, peers }: Root, name: string) =>
-  !alwaysLent.includes(name) && !peers.includes(name) && existsSync(join(path, 'node_modules', name))
+  !alwaysProvided.includes(name) && !peers.includes(name) && existsSync(join(path, 'node_modules', name))

@@ -83,7 +83,7 @@ export async function registerModule(
           throw new ModuleError(
             id,
             `its route ${[route.method].flat().join(', ')} ${route.url} has no response schema: add schema: ` +
-              '{ response: { 200: … } } with every status that it answers',
+              '{ response: { 200: … } } with every status that it returns',
           )
         }
         const { ifMatch, ...config } = (route.config ?? {}) as FastifyContextConfig

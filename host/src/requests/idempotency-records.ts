@@ -56,7 +56,7 @@ export interface Reservation {
   readonly fingerprint: string
 }
 
-export interface KeptAnswer {
+export interface KeptResponse {
   readonly route: string
   readonly status: number
   readonly location: string | null
@@ -168,7 +168,7 @@ function* reserveIfFree({ caller, key, route }: Reservation): Transaction<boolea
     if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
     throw hostProblems.create(
       'idempotency-running',
-      'A request with this Idempotency-Key is in progress. Send it again with the same key to get its answer.',
+      'A request with this Idempotency-Key is in progress. Send it again with the same key to get its response.',
       { cause: error, headers: { 'retry-after': '1' } },
     )
   }
@@ -205,7 +205,7 @@ export function* moveRecords(from: string, to: string): Transaction<void> {
 }
 
 /** The stored responses of a caller's key, on all routes. */
-export function* findStored(caller: string, key: string): Transaction<KeptAnswer[]> {
+export function* findStored(caller: string, key: string): Transaction<KeptResponse[]> {
   const rows = yield* many<{ route: string; status: number; headers: string; createdAt: number }>(sql`
     SELECT route, status, headers, created_at AS "createdAt" FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key}

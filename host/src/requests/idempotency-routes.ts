@@ -5,15 +5,15 @@ import fp from 'fastify-plugin'
 import { verifiedId } from '../callers/callers.ts'
 import { findStored, isRunning } from './idempotency-records.ts'
 
-const KeptAnswer = Type.Object(
+const KeptResponse = Type.Object(
   {
     route: Type.String({ examples: ['POST /purchase'] }),
-    status: Type.Integer({ description: 'the HTTP status of the stored answer' }),
+    status: Type.Integer({ description: 'the HTTP status of the stored response' }),
     location: Nullable(Type.String({ description: 'the path of the created resource' })),
     createdAt: Timestamp,
     expiresAt: Timestamp,
   },
-  { title: 'KeptAnswer' },
+  { title: 'KeptResponse' },
 )
 
 const IdempotencyKey = Type.Object(
@@ -25,7 +25,7 @@ const IdempotencyKey = Type.Object(
       description:
         'unknown: no request with this key has been done. In every state you may send the same request again',
     }),
-    answers: Type.Array(KeptAnswer, { description: 'one for each route that got the key' }),
+    responses: Type.Array(KeptResponse, { description: 'one for each route that got the key' }),
   },
   { title: 'IdempotencyKey' },
 )
@@ -47,7 +47,7 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
       async (request) => {
         const { key } = request.params
         const caller = verifiedId(request)
-        if (caller === undefined) return { key, state: 'unknown' as const, answers: [] }
+        if (caller === undefined) return { key, state: 'unknown' as const, responses: [] }
         // The order matters: a request that was running at the first look and has finished since is
         // found.
         const running = await isRunning(database, caller, key)
@@ -55,8 +55,8 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
         return {
           key,
           state: kept.length > 0 ? ('done' as const) : running ? ('running' as const) : ('unknown' as const),
-          answers: kept.map(({ createdAt, expiresAt, ...answer }) => ({
-            ...answer,
+          responses: kept.map(({ createdAt, expiresAt, ...response }) => ({
+            ...response,
             createdAt: timestamp(createdAt),
             expiresAt: timestamp(expiresAt),
           })),

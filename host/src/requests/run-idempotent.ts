@@ -14,14 +14,14 @@ const LOOK_EVERY = 100
  *
  * @param decide runs if nothing is decided yet; may run several times, and takes effect once
  * @param problemOf converts an error of the steps to its problem
- * @param problemAnswer converts a problem to its response
+ * @param problemResponse converts a problem to its response
  */
 export async function runIdempotent(
   database: Database,
   reservation: Reservation,
   decide: () => Transaction<StoredResponse>,
   problemOf: (error: unknown) => Problem,
-  problemAnswer: (problem: Problem) => StoredResponse,
+  problemResponse: (problem: Problem) => StoredResponse,
 ): Promise<StoredResponse> {
   const run = (steps: () => Transaction<StoredResponse>) =>
     untilKnown(() => database.transaction(() => decideOnce(reservation, steps)))
@@ -33,7 +33,7 @@ export async function runIdempotent(
       const { problem } = error
       // biome-ignore lint/correctness/useYield: there is nothing to do, only to keep
       return await run(function* () {
-        return problemAnswer(problem)
+        return problemResponse(problem)
       })
     }
   } catch (error) {

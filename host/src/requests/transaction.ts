@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
-import { type Answer, answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
-import { isAnswer } from '@mortise/module-sdk/host'
+import {
+  type Database,
+  type Problem,
+  type RouteResponse,
+  respond,
+  type Transaction,
+} from '@mortise/module-sdk'
+import { isRouteResponse } from '@mortise/module-sdk/host'
 import { generatorOf } from '@mortise/storage'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
@@ -98,7 +104,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
           reservation,
           decideOnce,
           (error) => toProblem(error, reply.statusCode),
-          (problem) => problemAnswer(problem, request.id),
+          (problem) => problemResponse(problem, request.id),
         )
       : await database.transaction(decideNow)
   } catch (error) {
@@ -163,25 +169,25 @@ function* decide(
 ): Transaction<StoredResponse> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
   yield* assertUnchanged(reply.request)
-  const answered = toAnswer(yield* generatorOf(steps), reply)
-  const { status, body } = answered
+  const decided = toRouteResponse(yield* generatorOf(steps), reply)
+  const { status, body } = decided
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
+    throw new RangeError(`respond() takes a status from 200 to 599, not ${status}`)
   }
   assertDeclared(reply, status)
   if (isSuccess(status)) assertCompared(reply.request)
   const text = body === undefined ? undefined : serialize(reply, status, body)
-  const headers = headersOf(answered, text, reply.request.method, basePath)
+  const headers = headersOf(decided, text, reply.request.method, basePath)
   if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
   return { status, headers, text, replayed: false }
 }
 
 /** A route that declares responses must declare 200: undeclared properties are not sent. */
-function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
-  if (isAnswer(returned)) return returned
-  if (returned !== undefined && declares(routeOptions.schema?.response, 200)) return answer(200, returned)
+function toRouteResponse(returned: unknown, { routeOptions }: FastifyReply): RouteResponse {
+  if (isRouteResponse(returned)) return returned
+  if (returned !== undefined && declares(routeOptions.schema?.response, 200)) return respond(200, returned)
   throw new TypeError(
-    'the steps of request.transaction must return answer(status, body), or the body of a declared 200',
+    'the steps of request.transaction must return respond(status, body), or the body of a declared 200',
   )
 }
 
@@ -209,7 +215,7 @@ function declares(responses: unknown, status: number): boolean {
 function assertDeclared({ routeOptions: { method, url, schema } }: FastifyReply, status: number): void {
   if (declares(schema?.response, status)) return
   throw new TypeError(
-    `${method} ${url} answers ${status}, which its schema does not declare, so nothing of it is sent: ` +
+    `${method} ${url} returns ${status}, which its schema does not declare, so nothing of it is sent: ` +
       `add ${status} to schema.response of the route, or throw a problem`,
   )
 }
@@ -237,7 +243,7 @@ function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredRes
 
 /** @throws {TypeError} for an invalid header */
 function headersOf(
-  { status, headers, body }: Answer,
+  { status, headers, body }: RouteResponse,
   text: string | undefined,
   method: string,
   basePath: string,
@@ -255,7 +261,7 @@ function headersOf(
 }
 
 /** Matches the output of `sendProblem`. */
-function problemAnswer(problem: Problem, requestId: string): StoredResponse {
+function problemResponse(problem: Problem, requestId: string): StoredResponse {
   return {
     status: problem.status,
     headers: { ...problem.headers, 'content-type': 'application/problem+json' },

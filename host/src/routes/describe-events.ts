@@ -13,7 +13,7 @@ export function describeEvents(document: OpenapiDocument, types: Iterable<EventT
       security: [{ webhookSignature: [] }],
       parameters: deliveryHeaders,
       requestBody: { required: true, content },
-      responses: { '2XX': { description: 'accepted; after any other answer the event is sent again' } },
+      responses: { '2XX': { description: 'accepted; after any other response the event is sent again' } },
     }
     return [type, { post }] as const
   })

@@ -17,7 +17,7 @@ const descriptions = {
   'Guest-Token':
     'your token, if you became a guest by this request: send it with later requests. The cookie has the same token',
   'Set-Cookie': 'the cookie of the guest: set, or cleared if it was invalid',
-  'Idempotent-Replayed': '`true` if this is the answer to an earlier request with the same Idempotency-Key',
+  'Idempotent-Replayed': '`true` if this is the response to an earlier request with the same Idempotency-Key',
   'Retry-After': 'seconds until you may try again',
   RateLimit: 'what remains of each limit (r), and the seconds until it resets (t)',
   'RateLimit-Policy':

@@ -61,7 +61,7 @@ function headersOf(route: RouteOptions): Record<string, TSchema> {
       maxLength: 255,
       pattern: '^[!-~]+$',
       description:
-        'a new key for each intended change, for example a UUID. Requests with the same key take effect once, and their answer is replayed for 24 hours. It needs credentials, at least a guest token.',
+        'a new key for each intended change, for example a UUID. Requests with the same key take effect once, and their response is replayed for 24 hours. It needs credentials, at least a guest token.',
     })
   }
   if (config?.ifMatch !== undefined) {

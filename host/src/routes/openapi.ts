@@ -85,7 +85,7 @@ const description =
 Send one of them with later requests. \`POST /guest\` returns a token before the first write. Signed-in clients send
 \`Authorization: Bearer <JWT>\` instead. The security of a route shows what it accepts, and the scope that a token needs.
 
-You can repeat a write with the same \`Idempotency-Key\`: it takes effect once, and its answer is replayed for a day. A write with an \`ETag\` in
+You can repeat a write with the same \`Idempotency-Key\`: it takes effect once, and its response is replayed for a day. A write with an \`ETag\` in
 \`If-Match\` fails if the resource has changed; \`If-None-Match\` saves you an unchanged body.
 
 Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The responses of a route name its

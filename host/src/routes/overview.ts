@@ -37,7 +37,7 @@ export interface OverviewOptions {
 export const overview = fp<OverviewOptions>(
   async (app, { application, modules, hostsDiffer = () => false }) => {
     const { name, version } = application
-    const answer = {
+    const response = {
       name,
       version,
       // The reason of a failure is for the operator: in `app module-list` and the log.
@@ -51,7 +51,7 @@ export const overview = fp<OverviewOptions>(
         schema: { summary: 'The application and its modules', response: { 200: Overview } },
       },
       // Which hosts differ, and how, is for the operator: in `app module-list`.
-      async () => (hostsDiffer() ? { ...answer, hostsDiffer: true } : answer),
+      async () => (hostsDiffer() ? { ...response, hostsDiffer: true } : response),
     )
   },
 )

@@ -7,5 +7,5 @@ export const connectionMetrics = (refused: number, stalled: number): MetricFamil
     'Connections refused because their address had too many',
     refused,
   ),
-  counter('mortise_stalled_answers_total', 'Responses ended because their reader stalled', stalled),
+  counter('mortise_stalled_responses_total', 'Responses ended because their reader stalled', stalled),
 ]

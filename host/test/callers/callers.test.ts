@@ -1,6 +1,6 @@
 import { type AddressInfo, connect } from 'node:net'
 import { mock } from 'node:test'
-import { type Access, answer, one, run, sql } from '@mortise/module-sdk'
+import { type Access, one, respond, run, sql } from '@mortise/module-sdk'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { keysUnavailable } from '../../src/callers/jwks.ts'
@@ -26,7 +26,7 @@ const routes: TestAppOptions['routes'] = (app) => {
   app.post('/write', { config: { access: 'caller' } }, (request) => {
     const { id } = request.caller
     return request.transaction(function* () {
-      return answer(200, yield* one(sql`SELECT ${id} AS id`))
+      return respond(200, yield* one(sql`SELECT ${id} AS id`))
     })
   })
 }
@@ -337,11 +337,11 @@ t.test('many callers at once stay who they are', async (t) => {
     })),
   )
   const all = [...asked, ...users, ...asked, ...users]
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     all.map(({ headers }) => app.inject({ url: '/me', headers: headers as Record<string, string> })),
   )
   t.strictSame(
-    answers.map((response) => response.json().id),
+    responses.map((response) => response.json().id),
     all.map(({ id }) => id),
   )
 })

@@ -37,10 +37,10 @@ t.test('no page of another site takes the guest of a browser away', { skip }, as
     t,
     `${form}<a href="${url}/note">Look</a><iframe sandbox="allow-forms" srcdoc='${form}'></iframe>`,
   )
-  const answered = (path: string) => page.waitForResponse((response) => response.url() === url + path)
+  const responded = (path: string) => page.waitForResponse((response) => response.url() === url + path)
   const click = async (path: string, act: () => Promise<void>) => {
     await page.goto(hostile)
-    const [response] = await Promise.all([answered(path), act()])
+    const [response] = await Promise.all([responded(path), act()])
     return response.status()
   }
   t.equal(await click('/guest', () => page.locator('body > form button').click()), 403)

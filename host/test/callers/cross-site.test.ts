@@ -1,4 +1,4 @@
-import { answer, sql } from '@mortise/module-sdk'
+import { respond, sql } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { bearer, setCookies, type TestAppOptions, testApp } from './test-app.ts'
@@ -9,7 +9,7 @@ const routes = (app: FastifyInstance) => {
   app.post('/mine', { config: { access: 'caller' } }, (request) =>
     // biome-ignore lint/correctness/useYield: there is nothing to write
     request.transaction(function* () {
-      return answer(201, {})
+      return respond(201, {})
     }),
   )
 }

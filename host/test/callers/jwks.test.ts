@@ -94,7 +94,7 @@ t.test('a clock that goes backwards does not keep old keys in use', async (t) =>
   const token = await sign(first, claims)
   await tokens.verify(token)
   clock.jump(-7_200_000)
-  server.answer = jwks(second)
+  server.response = jwks(second)
   clock.pass(5_000)
   await tokens.verify(await sign(second, claims))
   clock.pass(600_000)
@@ -108,7 +108,7 @@ t.test(
     const server = await keyServer(t, jwks(first))
     const tokens = verifierFor(server.uri)
     await tokens.verify(await sign(first))
-    server.answer = jwks(first, second)
+    server.response = jwks(first, second)
     const token = await sign(second)
     await unavailable(t, tokens, token, 5)
     clock.pass(3_100)
@@ -118,7 +118,7 @@ t.test(
     t.equal((await tokens.verify(token)).kind, 'user')
     t.equal(server.requests, 2)
     clock.pass(5_000)
-    server.answer = jwks(first, second, curve)
+    server.response = jwks(first, second, curve)
     const both = verifierFor(server.uri, { algorithms: ['RS256', 'ES256'] })
     t.equal(
       (await both.verify(await sign(curve))).kind,
@@ -143,12 +143,12 @@ t.test(
     await refused(t, tokens, token, /does not have its key/)
     t.equal(server.requests, 2)
     clock.pass(5_000)
-    server.answer = (request) => void request.socket.destroy()
+    server.response = (request) => void request.socket.destroy()
     await unavailable(t, tokens, token, 5)
     await unavailable(t, tokens, token, 5)
     t.equal(server.requests, 3)
     clock.pass(5_000)
-    server.answer = jwks(first, second)
+    server.response = jwks(first, second)
     t.equal((await tokens.verify(token)).kind, 'user')
     t.equal(server.requests, 4)
   },
@@ -175,14 +175,14 @@ t.test('a key id that arrives during a lookup waits for the next lookup', async 
   const tokens = verifierFor(server.uri)
   const token = await sign(second)
   const earlier = tokens.verify(await sign(first))
-  const answer = await asked.promise
+  const respond = await asked.promise
   clock.pass(1_000)
   const later = unavailable(t, tokens, token)
-  answer()
+  respond()
   t.equal((await earlier).kind, 'user')
   await later
   clock.pass(5_000)
-  server.answer = jwks(first, second)
+  server.response = jwks(first, second)
   t.equal((await tokens.verify(token)).kind, 'user')
 })
 
@@ -210,7 +210,7 @@ t.test(
     }
     await flood(500)
     t.equal(server.requests, 1)
-    server.answer = jwks(first, second)
+    server.response = jwks(first, second)
     clock.pass(2_000)
     const token = await sign(second)
     await unavailable(t, tokens, token, 3)
@@ -245,7 +245,7 @@ t.test('keys are read again before they are too old, and serve while the issuer 
   t.equal(server.requests, 1)
 
   const gone = Promise.withResolvers<void>()
-  server.answer = (request) => {
+  server.response = (request) => {
     request.socket.destroy()
     gone.resolve()
   }
@@ -258,7 +258,7 @@ t.test('keys are read again before they are too old, and serve while the issuer 
   await unavailable(t, tokens, await of('e'))
   await unavailable(t, tokens, await of('f'))
 
-  server.answer = jwks(second)
+  server.response = jwks(second)
   await unavailable(t, tokens, await of('g'))
   clock.pass(5_000)
   t.equal((await tokens.verify(await of('h', second))).kind, 'user')
@@ -285,7 +285,7 @@ t.test(
     const tokens = verifierFor(server.uri)
     const token = await sign(first)
     await tokens.verify(token)
-    server.answer = jwks(second)
+    server.response = jwks(second)
     clock.pass(599_999)
     await tokens.verify(token)
     clock.pass(1)
@@ -297,7 +297,7 @@ t.test('a token without kid is valid if the issuer has one key', async (t) => {
   const server = await keyServer(t, jwks(first))
   const token = await sign(first, good(), { kid: undefined })
   t.equal((await verifierFor(server.uri).verify(token)).kind, 'user')
-  server.answer = jwks(first, second)
+  server.response = jwks(first, second)
   await refused(t, verifierFor(server.uri), token, /must name its key/)
 })
 
@@ -315,15 +315,15 @@ t.test(
       ['no JSON', '<html>'],
       ['a broken connection', (request) => void request.socket.destroy()],
     ]
-    for (const [name, answer] of failures) {
+    for (const [name, response] of failures) {
       await t.test(name, async (t) => {
-        const server = await keyServer(t, answer)
+        const server = await keyServer(t, response)
         const tokens = verifierFor(server.uri)
         await unavailable(t, tokens, token)
         const knocked = server.requests
         await unavailable(t, tokens, await sign(first, { ...good(), sub: 'bob' }))
         t.equal(server.requests, knocked)
-        server.answer = jwks(first)
+        server.response = jwks(first)
         clock.pass(5_000)
         t.equal((await tokens.verify(token)).kind, 'user')
       })
@@ -344,7 +344,7 @@ t.test('known keys stay in use when the issuer fails', async (t) => {
   const tokens = verifierFor(server.uri)
   await tokens.verify(await sign(first))
   clock.pass(30_000)
-  server.answer = (request) => void request.socket.destroy()
+  server.response = (request) => void request.socket.destroy()
   await unavailable(t, tokens, await sign(second))
   t.equal((await tokens.verify(await sign(first, { ...good(), sub: 'bob' }))).kind, 'user')
 })

@@ -14,12 +14,12 @@ import { bearer, issuer, secret } from './test-app.ts'
 const note: FixtureModule = {
   manifest: { id: 'note', routes: ['POST /note'], tables: 'note', migrations: 'migrations' },
   files: {
-    'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule, run, sql } from '@mortise/module-sdk'
       export default defineModule('note').plugin(async (app, { onClaim }) => {
         app.post('/note', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
             yield* run(sql\`INSERT INTO note (owner) VALUES (\${request.caller.id})\`)
-            return answer(201, {})
+            return respond(201, {})
           }))
         onClaim(function* ({ guest, user }) {
           yield* run(sql\`UPDATE note SET owner = \${user} WHERE owner = \${guest}\`)

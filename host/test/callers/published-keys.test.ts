@@ -64,7 +64,7 @@ t.test('key sets follow no redirect and have a maximum size', async (t) => {
   const server = await keyServer(t, long(200 * 1024))
   t.equal((await verifierFor(server.uri).verify(token)).kind, 'user')
   let written = 0
-  server.answer = (_request, response) => {
+  server.response = (_request, response) => {
     const more = () => {
       while (!response.closed && response.write(' '.repeat(64 * 1024))) written += 64 * 1024
     }
@@ -74,12 +74,12 @@ t.test('key sets follow no redirect and have a maximum size', async (t) => {
   const tokens = verifierFor(server.uri)
   await unavailable(t, tokens, token)
   t.match(tokens.logged, [['warn', { err: { message: /more than 262144 bytes/ } }, String]])
-  t.ok(written < 64 * 1024 * 1024, 'the answer is not read to its end, which it does not have')
+  t.ok(written < 64 * 1024 * 1024, 'the response is not read to its end, which it does not have')
 
   const other = await keyServer(t, jwks(first))
-  server.answer = (_request, response) => void response.writeHead(307, { location: other.uri }).end()
+  server.response = (_request, response) => void response.writeHead(307, { location: other.uri }).end()
   const redirected = verifierFor(server.uri)
   await unavailable(t, redirected, token)
-  t.match(redirected.logged, [['warn', { err: { message: /answered 307, not 200/ } }, String]])
+  t.match(redirected.logged, [['warn', { err: { message: /returned 307, not 200/ } }, String]])
   t.equal(other.requests, 0)
 })

@@ -43,13 +43,13 @@ export function jwks(...pairs: Pair[]): string {
   })
 }
 
-/** A server on loopback whose answer can be changed, and which counts what it is asked. */
-export async function keyServer(t: Test, answer: string | RequestListener) {
-  const state = { answer, requests: 0 }
+/** A server on loopback whose response can be changed, and which counts what it is asked. */
+export async function keyServer(t: Test, response: string | RequestListener) {
+  const state = { response, requests: 0 }
   const server = createServer((request, response) => {
     state.requests += 1
-    if (typeof state.answer === 'string') response.end(state.answer)
-    else state.answer(request, response)
+    if (typeof state.response === 'string') response.end(state.response)
+    else state.response(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {

@@ -55,7 +55,7 @@ export async function testStorage(t: Test, rehearse = false) {
 
 /**
  * The host's own plugins around `routes`, in the order of createHost, on a database of its own. `failures`
- * are the messages of the errors that were answered with 500, and of warnings.
+ * are the messages of the errors that got 500, and of warnings.
  */
 export async function testApp(t: Test, options: TestAppOptions) {
   const { routes, publicUrl, basePath = '' } = options
@@ -101,7 +101,7 @@ export async function bearer(subject: string, scope?: string): Promise<string> {
   return `Bearer ${await mintToken({ issuer, secret, subject, scope, expiresIn: '1h' })}`
 }
 
-/** The cookies that an answer sets, as `name=value; attributes`. */
+/** The cookies that a response sets, as `name=value; attributes`. */
 export function setCookies(response: { headers: Record<string, unknown> }): string[] {
   return ([response.headers['set-cookie'] ?? []].flat() as string[]).filter(Boolean)
 }

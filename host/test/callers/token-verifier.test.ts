@@ -153,7 +153,7 @@ t.test('concurrent and repeated uses of a token cause one verification', async (
   t.equal(verifications(), 2)
 })
 
-t.test('a refusal never replaces a stored answer and is not stored', async (t) => {
+t.test('a refusal never replaces a stored response and is not stored', async (t) => {
   const verifications = countVerifications(t)
   const tokens = verifier()
   const bad = await sign(good(), {}, Buffer.alloc(32, 2))

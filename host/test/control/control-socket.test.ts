@@ -45,23 +45,23 @@ t.test('requests wait for a host that starts, and for the end of one that stops'
   control.get('/state', async () => ({ pid: 1 }))
   const listener = await ControlListener.open(directory)
   t.teardown(() => listener.close())
-  /** Resolves when the host has told why it does not answer. */
+  /** Resolves when the host has reported why it does not respond. */
   const asked = async (phase: string) => {
-    const { promise: told, resolve } = Promise.withResolvers<string>()
-    let answered = false
-    const answer = reportingWaits(resolve, () => callRunningHost(directory, 'state')).finally(() => {
-      answered = true
+    const { promise: reported, resolve } = Promise.withResolvers<string>()
+    let responded = false
+    const response = reportingWaits(resolve, () => callRunningHost(directory, 'state')).finally(() => {
+      responded = true
     })
-    t.equal(await told, `The host is ${phase}. Waiting for it.`)
-    t.notOk(answered)
-    return { answer }
+    t.equal(await reported, `The host is ${phase}. Waiting for it.`)
+    t.notOk(responded)
+    return { response }
   }
   const early = await asked('starting')
   await control.ready()
   listener.serve(control.routing)
-  t.match(await early.answer, { pid: 1 })
+  t.match(await early.response, { pid: 1 })
   listener.hold()
   const late = await asked('stopping')
   await listener.close()
-  t.equal(await late.answer, undefined)
+  t.equal(await late.response, undefined)
 })

@@ -8,7 +8,7 @@ import { pidFile } from '../../src/control/host-process.ts'
 import { reportingWaits } from '../../src/control/response-deadline.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
-/** Somebody who listens in the place of a host, with a process of its own. */
+/** Someone who listens in the place of a host, with a process of its own. */
 async function listening(t: Test, server: ReturnType<typeof createServer>) {
   const directory = await temporaryFolder(t)
   const socket = controlSocket(directory)

@@ -9,23 +9,23 @@ import { controlSocket, type Place } from '../../src/control/control-socket.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 /** What a worker responds to an operation: status and body. */
-type Answers = Readonly<Record<string, readonly [number, object]>>
+type Replies = Readonly<Record<string, readonly [number, object]>>
 
 const state = (pid: number) => ({ pid, supervisor: 4711, generation: pid, host: '1.0.0', modules: [] })
 
 const responding =
-  (answers: Answers): RequestListener =>
+  (responses: Replies): RequestListener =>
   async (request, response) => {
     if (request.method === 'POST') await json(request)
-    const [status, body] = answers[request.url as string] ?? [404, { reason: 'unknown' }]
+    const [status, body] = responses[request.url as string] ?? [404, { reason: 'unknown' }]
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
 
-/** A worker of `directory` that serves `answers`; without these it has not started yet. */
-async function worker(t: Test, directory: string, place: Place, answers?: Answers) {
+/** A worker of `directory` that serves `responses`; without these it has not started yet. */
+async function worker(t: Test, directory: string, place: Place, responses?: Replies) {
   const listener = await ControlListener.open(directory, place)
   t.teardown(() => listener.close())
-  if (answers !== undefined) listener.serve(responding(answers))
+  if (responses !== undefined) listener.serve(responding(responses))
   return listener
 }
 

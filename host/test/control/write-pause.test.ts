@@ -11,7 +11,7 @@ import { controlSocket } from '../../src/control/control-socket.ts'
 import { pauseWrites } from '../../src/control/pause-writes.ts'
 import { applicationFolder } from '../application-folder.ts'
 
-/** An application; `post` writes a guest, which answers 201. */
+/** An application; `post` writes a guest, which returns 201. */
 async function running(t: Test, environment = {}) {
   const directory = await applicationFolder(t)
   const host = await Application.start({
@@ -24,7 +24,8 @@ async function running(t: Test, environment = {}) {
     while ((await post()) !== status) await new Promise(setImmediate)
   }
   const config = await readFile(configFile(directory), 'utf8')
-  const switchTo = (next: string, former = config) => callRunningHost(directory, 'switch', { former, next })
+  const switchTo = (next: string, previous = config) =>
+    callRunningHost(directory, 'switch', { previous, next })
   return { directory, host, post, settled, config, switchTo, file: join(directory, 'data', 'app.db') }
 }
 

@@ -47,7 +47,7 @@ async function application(t: Test, open: Open) {
   const storage = await openStorage()
   await storage.migrate([hostMigrations])
   await storage.transaction(() =>
-    run(sql`CREATE TABLE effect (subject TEXT NOT NULL, number BIGINT NOT NULL, former BIGINT)`),
+    run(sql`CREATE TABLE effect (subject TEXT NOT NULL, number BIGINT NOT NULL, previous BIGINT)`),
   )
   return { storage, openStorage, events: eventsOf(t, storage) }
 }
@@ -76,7 +76,7 @@ async function reacting(
   } = {},
 ): Promise<EventHandlerLoop> {
   const { times = AT_ONCE, holder = 'one', type = 'counter.raised' } = options
-  const reactions = new EventHandlerLoop({
+  const loop = new EventHandlerLoop({
     module: 'note',
     handlers: new Map([[type, react]]),
     storage,
@@ -85,22 +85,22 @@ async function reacting(
     holder,
     times: { ...handlerTimes, ...times },
   })
-  t.teardown(() => reactions.stop())
-  await reactions.begin()
-  return reactions
+  t.teardown(() => loop.stop())
+  await loop.begin()
+  return loop
 }
 
 const note: React = function* ({ subject, data }) {
   const { to } = data as { to: number }
-  const former = yield* maybeOne<{ number: number | null }>(
+  const previous = yield* maybeOne<{ number: number | null }>(
     sql`SELECT max(number) AS number FROM effect WHERE subject = ${subject}`,
   )
-  yield* run(sql`INSERT INTO effect VALUES (${subject}, ${to}, ${former?.number ?? 0})`)
+  yield* run(sql`INSERT INTO effect VALUES (${subject}, ${to}, ${previous?.number ?? 0})`)
 }
 
 const effects = (storage: Storage) =>
-  storage.many<{ subject: string; number: number; former: number }>(
-    sql`SELECT subject, number, former FROM effect ORDER BY subject, number`,
+  storage.many<{ subject: string; number: number; previous: number }>(
+    sql`SELECT subject, number, previous FROM effect ORDER BY subject, number`,
   )
 const numbers = async (storage: Storage) =>
   (await effects(storage)).map(({ subject, number }) => subject + number)
@@ -108,7 +108,7 @@ const giveUp = async (storage: Storage, event: string) => {
   const at = new Date().toISOString()
   const record = { id: newId('audit'), at, actor: 'os:ann', action: 'discard', object: event, details: {} }
   const input = { event, record: { ...record, outcome: 'done' } } as const
-  return (await discard.run({ storage } as OpenApplication, input)).reactions
+  return (await discard.run({ storage } as OpenApplication, input)).failedEvents
 }
 
 const state = (storage: Storage) => storage.snapshot(() => readFailedEvents(100))
@@ -169,7 +169,7 @@ testOnEngines(
     t.strictSame(
       await effects(again),
       subjects.flatMap((subject) =>
-        Array.from({ length: 20 }, (_, index) => ({ subject, number: index + 1, former: index })),
+        Array.from({ length: 20 }, (_, index) => ({ subject, number: index + 1, previous: index })),
       ),
     )
     await until(async () => (await state(again)).subscriptions[0]?.behind === 0)
@@ -290,7 +290,7 @@ testOnEngines('later deliveries continue after one that was given up', async (t,
 })
 
 testOnEngines(
-  'a module begins with what is new, goes on where it had ended, and forgets where it is purged',
+  'a module begins with what is new, continues where it had ended, and forgets where it is purged',
   async (t, open) => {
     const { storage, events } = await application(t, open)
     const host = { storage, events }
@@ -351,7 +351,7 @@ testOnEngines(
   },
 )
 
-/** Counts how often reactions look where they stand. */
+/** Counts how often event handlers look where they stand. */
 function watching(storage: Storage): { count: number } {
   const looks = { count: 0 }
   const { maybeOne } = storage
@@ -363,7 +363,7 @@ function watching(storage: Storage): { count: number } {
 }
 
 testOnEngines(
-  'what the database does wrong is no failure of the module, unless it goes on',
+  'what the database does wrong is no failure of the module, unless it continues',
   async (t, open) => {
     const { storage, events } = await application(t, open)
     let failures: DatabaseError['kind'][] = ['unavailable', 'held', 'unknown-outcome', 'busy', 'busy']

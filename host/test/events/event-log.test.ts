@@ -166,7 +166,7 @@ testOnPostgres('hosts of the previous version read events, and extend no lists',
   const extended = sql`UPDATE mortise_event_listed SET position = 10`
   await t.rejects(storage.transaction(() => run(extended)))
   const unlisted = sql`DELETE FROM mortise_event_list WHERE type = 'note.added' AND position IN (1, 2)`
-  t.equal(await storage.transaction(() => run(unlisted)), 0, 'retention goes on')
+  t.equal(await storage.transaction(() => run(unlisted)), 0, 'retention continues')
 })
 
 testOnEngines('the event log is read from a position, by type, owner and subject', async (t, open) => {
@@ -252,14 +252,14 @@ testOnPostgres(
 )
 
 testOnPostgres(
-  'events of a host that has died before they had positions are found by another, and each host is told',
+  'events of a host that has died before they had positions are found by another, and each host hears of it',
   async (t, open) => {
     const { storage } = await logOf(t, open)
     const other = await open()
     const second = openLog(t, other)
-    const told = untilLast(second, 1)
+    const reported = untilLast(second, 1)
     await storage.transaction(() => add('one'))
-    await told
+    await reported
     t.same(await texts(second), ['one'])
 
     const silent = await open()

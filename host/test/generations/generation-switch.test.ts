@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { Generations } from '../../src/generations/generation-switch.ts'
-import { type Answer, answersIn, dial, listen } from '../http/exchange.ts'
+import { dial, listen, type Reply, responsesIn } from '../http/exchange.ts'
 
-/** An instance that answers its name at `/`, at `/slow` once `release` is called, and at `/upload` what it got. */
+/** An instance that returns its name at `/`, at `/slow` once `release` is called, and at `/upload` what it got. */
 async function instance(name: string) {
   const held = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
@@ -79,7 +79,7 @@ t.test('requests end on the generation that began them, and only then it closes'
   t.ok(one.isClosed())
 })
 
-t.test('a retiring generation is told to end long responses, also at the end', async (t) => {
+t.test('a retiring generation is asked to end long responses, also at the end', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const retired: string[] = []
   for (const { app } of [one, two]) {
@@ -162,20 +162,20 @@ async function connected(t: Test, ...instances: FastifyInstance[]) {
 const request = (method: string, path: string, ...head: string[]) =>
   [`${method} ${path} HTTP/1.1`, 'host: x', ...head, '', ''].join('\r\n')
 
-/** Reads until `count` final answers are there, interim ones apart. */
-async function answers(socket: Socket, count: number): Promise<Answer[]> {
+/** Reads until `count` final responds are there, interim ones apart. */
+async function responses(socket: Socket, count: number): Promise<Reply[]> {
   let received = ''
   for await (const bytes of socket.iterator({ destroyOnReturn: false })) {
     received += bytes
-    const whole = answersIfWhole(received).filter(({ status }) => status >= 200)
+    const whole = responsesIfWhole(received).filter(({ status }) => status >= 200)
     if (whole.length >= count) return whole
   }
   throw new Error(`the connection ended after: ${received}`)
 }
 
-function answersIfWhole(received: string): Answer[] {
+function responsesIfWhole(received: string): Reply[] {
   try {
-    const found = answersIn(received)
+    const found = responsesIn(received)
     return found.every(
       ({ headers, body, status }) => status < 200 || body.length === Number(headers['content-length']),
     )
@@ -195,20 +195,20 @@ t.test('pipelined requests over a switch keep their order, each on its generatio
   await generations.replace(async () => two.app)
   socket.write(request('GET', '/') + request('GET', '/'))
   t.notOk(one.isClosed())
-  // The next generation has these before the former one has answered.
-  t.equal(await answerOf(dial(), '/'), 'two')
+  // The next generation has these before the previous one has responded.
+  t.equal(await responseOf(dial(), '/'), 'two')
   one.release()
   t.same(
-    (await answers(socket, 4)).map(({ body }) => body),
+    (await responses(socket, 4)).map(({ body }) => body),
     ['one', 'one', 'two', 'two'],
   )
   await generations.retired()
   t.ok(one.isClosed())
 })
 
-async function answerOf(socket: Socket, path: string): Promise<string | undefined> {
+async function responseOf(socket: Socket, path: string): Promise<string | undefined> {
   socket.write(request('GET', path))
-  return (await answers(socket, 1))[0]?.body
+  return (await responses(socket, 1))[0]?.body
 }
 
 for (const [kind, head, pieces] of [
@@ -223,10 +223,10 @@ for (const [kind, head, pieces] of [
     socket.write(request('POST', '/upload', 'content-type: application/json', ...head) + first)
     await one.uploadBegun
     await generations.replace(async () => two.app)
-    t.equal(await answerOf(dial(), '/'), 'two')
+    t.equal(await responseOf(dial(), '/'), 'two')
     t.notOk(one.isClosed())
     for (const piece of others) socket.write(piece)
-    t.match(await answers(socket, 1), [{ status: 200, body: 'one got in pieces' }])
+    t.match(await responses(socket, 1), [{ status: 200, body: 'one got in pieces' }])
     await generations.retired()
     t.ok(one.isClosed())
   })
@@ -239,10 +239,10 @@ t.test('Upgrade is ignored and CONNECT refused, before and after a switch', asyn
   for (const { app } of [one, two]) {
     if (app === two.app) await generations.replace(async () => app)
     upgrading.write(request('GET', '/', 'connection: upgrade', 'upgrade: websocket'))
-    t.match(await answers(upgrading, 1), [{ status: 200, body: app === one.app ? 'one' : 'two' }])
+    t.match(await responses(upgrading, 1), [{ status: 200, body: app === one.app ? 'one' : 'two' }])
     const tunnel = dial()
     tunnel.write('CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n')
-    t.match(await answers(tunnel, 1), [{ status: 404 }])
+    t.match(await responses(tunnel, 1), [{ status: 404 }])
     await once(tunnel, 'close')
   }
   await generations.retired()

@@ -56,7 +56,7 @@ const desk: FixtureModule = {
   },
   files: {
     'index.js': `
-      import { answer, defineModule } from '@mortise/module-sdk'
+      import { respond, defineModule } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
       const { emit, plugin } = defineModule('desk', { events: { 'desk.used': Type.Object({}) } })
       export default plugin(async (app, { contracts, database }) => {
@@ -66,7 +66,7 @@ const desk: FixtureModule = {
           request.transaction(function* () {
             yield* shelf.take()
             yield* emit('desk.used', { subject: 'desk', data: {} })
-            return answer(200, {})
+            return respond(200, {})
           }))
       })`,
   },
@@ -99,7 +99,7 @@ async function started(t: Test, directory: string) {
   const ask = async (path: string, method = 'GET') => {
     const response = await fetch(application.url + path, { method })
     const { status, headers } = response
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
     return { status, retryAfter: Number(headers.get('retry-after')), body: (await response.json()) as any }
   }
   return {

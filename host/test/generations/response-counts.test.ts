@@ -3,7 +3,7 @@ import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generation
 
 const of = (failed: number, all: number) => ({ failed, all })
 
-t.test('a change is reverted from five failures on, if more than 5 % of answers fail', async (t) => {
+t.test('a change is reverted from five failures on, if more than 5 % of responses fail', async (t) => {
   const none = of(0, 0)
   t.equal(failsMore(none, of(4, 4)), false, 'too few')
   t.equal(failsMore(none, of(5, 5)), true)
@@ -26,12 +26,12 @@ t.test('only failures of the module itself count against it', async (t) => {
   t.equal(isModuleFailure(429, 'rate-limited'), false)
 })
 
-t.test('answers are counted for each module', async (t) => {
-  const answers = new ResponseCounts()
-  answers.count('cart', true)
-  answers.count('cart', false)
-  answers.count('purchase', false)
-  t.strictSame(answers.of('cart'), of(1, 2))
-  t.strictSame(answers.of('purchase'), of(0, 1))
-  t.strictSame(answers.of('nobody'), of(0, 0))
+t.test('responses are counted for each module', async (t) => {
+  const responses = new ResponseCounts()
+  responses.count('cart', true)
+  responses.count('cart', false)
+  responses.count('purchase', false)
+  t.strictSame(responses.of('cart'), of(1, 2))
+  t.strictSame(responses.of('purchase'), of(0, 1))
+  t.strictSame(responses.of('nobody'), of(0, 0))
 })

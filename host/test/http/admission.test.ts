@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createServer, type ServerOptions } from '../../src/http/server.ts'
-import { answersIn, dial, exchange, listen } from './exchange.ts'
+import { dial, exchange, listen, responsesIn } from './exchange.ts'
 
 const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
 const last = (path: string) => request(path, 'Connection: close\r\n')
 
-/** A server that answers when it is told to, other than /health/live. */
+/** A server that responds when it is asked to, other than /health/live. */
 async function slowServer(t: Test, options: Partial<ServerOptions>) {
   const begun: { url: string; response: ServerResponse }[] = []
   let arrived = 0
@@ -36,7 +36,7 @@ async function slowServer(t: Test, options: Partial<ServerOptions>) {
     arrived: async (count: number) => {
       while (arrived < count) await pause(1)
     },
-    answer: (index: number) => begun[index]?.response.setHeader('content-length', 0).end(),
+    respond: (index: number) => begun[index]?.response.setHeader('content-length', 0).end(),
   }
 }
 
@@ -54,8 +54,8 @@ function send(
   return { socket, all }
 }
 
-t.test('requests beyond the limit wait in order, and begin when others are answered', async (t) => {
-  const { server, urls, until, arrived, answer } = await slowServer(t, { maxRequests: 2 })
+t.test('requests beyond the limit wait in order, and begin when others have a response', async (t) => {
+  const { server, urls, until, arrived, respond } = await slowServer(t, { maxRequests: 2 })
   const all: Promise<string>[] = []
   for (const [index, path] of ['/a', '/b', '/c', '/d'].entries()) {
     all.push(send(t, server, last(path)).all)
@@ -63,17 +63,17 @@ t.test('requests beyond the limit wait in order, and begin when others are answe
   }
   await until(2)
   t.same(urls(), ['/a', '/b'])
-  answer(1)
+  respond(1)
   await until(3)
   t.same(urls(), ['/a', '/b', '/c'])
-  answer(0)
+  respond(0)
   await until(4)
-  for (const index of [2, 3]) answer(index)
-  for (const received of await Promise.all(all)) t.match(answersIn(received), [{ status: 200 }])
+  for (const index of [2, 3]) respond(index)
+  for (const received of await Promise.all(all)) t.match(responsesIn(received), [{ status: 200 }])
 })
 
 t.test('a request that waits for a second is refused, and its connection stays open', async (t) => {
-  const { server, urls, until, answer } = await slowServer(t, { maxRequests: 1 })
+  const { server, urls, until, respond } = await slowServer(t, { maxRequests: 1 })
   send(t, server, last('/a'))
   await until(1)
   const body = '{"product":"tea"}'
@@ -86,11 +86,11 @@ t.test('a request that waits for a second is refused, and its connection stays o
   await once(socket, 'readable')
   t.ok(performance.now() - begun > 900)
   t.same(urls(), ['/a'], 'it never began')
-  answer(0)
+  respond(0)
   socket.write(last('/c'))
   await until(2)
-  answer(1)
-  const [refused, served] = answersIn(await all)
+  respond(1)
+  const [refused, served] = responsesIn(await all)
   t.equal(refused?.status, 503)
   t.match(refused?.headers, { 'retry-after': '1', 'content-type': 'application/problem+json' })
   t.equal(refused?.headers.connection, 'keep-alive')
@@ -98,7 +98,7 @@ t.test('a request that waits for a second is refused, and its connection stays o
   t.equal(served?.status, 200)
 })
 
-t.test('health is answered at once, whatever waits', async (t) => {
+t.test('health responds at once, whatever waits', async (t) => {
   const { server, until } = await slowServer(t, { maxRequests: 1 })
   send(t, server, last('/a'))
   await until(1)
@@ -133,7 +133,7 @@ t.test('connections beyond the maximum are for health alone', async (t) => {
   t.match(health, { status: 200, headers: { connection: 'close' } })
   const [other] = await exchange(t, server, request('/cart'))
   t.match(other, { status: 503, headers: { connection: 'close', 'retry-after': '1' } })
-  const [silent] = answersIn(await send(t, server, '').all)
+  const [silent] = responsesIn(await send(t, server, '').all)
   t.match(silent, { status: 503, headers: { connection: 'close' } }, 'and none stays without a request')
 })
 
@@ -150,12 +150,12 @@ t.test('a crowd that is refused beyond the maximum leaves room for health', asyn
   // The request for health comes when others have connected after it.
   for (let count = 1; count <= before.length + 20; count += 1) await once(server, 'connection')
   health.socket.write(request('/health/live'))
-  t.match(answersIn(await health.all), [{ status: 200 }])
-  for (const { all } of [...before, ...after]) t.match(answersIn(await all), [{ status: 503 }])
+  t.match(responsesIn(await health.all), [{ status: 200 }])
+  for (const { all } of [...before, ...after]) t.match(responsesIn(await all), [{ status: 503 }])
 })
 
 t.test('the last tenth of the connections is for signed-in callers, a tenth of it for each', async (t) => {
-  const { server, begun, until, answer } = await slowServer(t, {
+  const { server, begun, until, respond } = await slowServer(t, {
     maxConnections: 20,
     signedInCaller: async ({ authorization }) => authorization,
   })
@@ -171,9 +171,9 @@ t.test('the last tenth of the connections is for signed-in callers, a tenth of i
   t.match(second, { status: 503 }, 'a caller has one connection of the two')
   const bob = send(t, server, request('/bob', 'Authorization: bob\r\n'))
   await until(20)
-  for (const index of [18, 19]) answer(index)
-  t.match(answersIn(await ann.all), [{ status: 200, headers: { connection: 'close' } }])
-  t.match(answersIn(await bob.all), [{ status: 200, headers: { connection: 'close' } }])
+  for (const index of [18, 19]) respond(index)
+  t.match(responsesIn(await ann.all), [{ status: 200, headers: { connection: 'close' } }])
+  t.match(responsesIn(await bob.all), [{ status: 200, headers: { connection: 'close' } }])
   send(t, server, request('/ann', 'Authorization: ann\r\n'))
   await until(21)
   t.same(

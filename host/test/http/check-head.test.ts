@@ -13,16 +13,16 @@ async function serve(t: Test) {
   return listen(t, app.routing)
 }
 
-/** What a server answers to a head, and which one came after it: the connection must end. */
-async function answerTo(t: Test, server: Awaited<ReturnType<typeof serve>>, head: string) {
-  const answers = await exchange(t, server, `${head}\r\n0\r\n\r\nGET /cart HTTP/1.1\r\n${host}\r\n`)
-  t.equal(answers.length, 1, head)
-  const [answer] = answers
-  const problem = JSON.parse(answer?.body as string)
-  t.equal(answer?.headers['request-id'], problem.requestId, head)
-  t.equal(answer?.headers['content-type'], 'application/problem+json', head)
-  t.equal(answer?.headers.connection, 'close', head)
-  t.equal(problem.status, answer?.status, head)
+/** What a server returns to a head, and which one came after it: the connection must end. */
+async function responseTo(t: Test, server: Awaited<ReturnType<typeof serve>>, head: string) {
+  const responses = await exchange(t, server, `${head}\r\n0\r\n\r\nGET /cart HTTP/1.1\r\n${host}\r\n`)
+  t.equal(responses.length, 1, head)
+  const [response] = responses
+  const problem = JSON.parse(response?.body as string)
+  t.equal(response?.headers['request-id'], problem.requestId, head)
+  t.equal(response?.headers['content-type'], 'application/problem+json', head)
+  t.equal(response?.headers.connection, 'close', head)
+  t.equal(problem.status, response?.status, head)
   return `${problem.status} ${problem.code}`
 }
 
@@ -64,7 +64,7 @@ t.test('two Host headers, an invalid one and two Content-Type are 400', async (t
       'a\u00fc',
     ].map((value) => `GET /cart HTTP/1.1\r\nHost: ${value}\r\n`),
   ])
-    t.equal(await answerTo(t, server, head), '400 invalid-request', head)
+    t.equal(await responseTo(t, server, head), '400 invalid-request', head)
 })
 
 t.test('hosts with and without a port are accepted', async (t) => {
@@ -81,8 +81,8 @@ t.test('hosts with and without a port are accepted', async (t) => {
     '%41',
     "!$&'()*+;=~",
   ]) {
-    const [answer] = await exchange(t, server, `GET /cart HTTP/1.1\r\nHost: ${value}\r\n${close}\r\n`)
-    t.equal(answer?.status, 200, value)
+    const [response] = await exchange(t, server, `GET /cart HTTP/1.1\r\nHost: ${value}\r\n${close}\r\n`)
+    t.equal(response?.status, 200, value)
   }
 })
 
@@ -101,7 +101,7 @@ t.test('a transfer encoding other than chunked is 501', async (t) => {
       'chunked\r\nTransfer-Encoding: gzip',
     ]) {
       const head = `DELETE ${path} HTTP/1.1\r\n${host}Transfer-Encoding: ${encoding}\r\n`
-      t.equal(await answerTo(t, server, head), '501 unsupported-transfer-encoding', head)
+      t.equal(await responseTo(t, server, head), '501 unsupported-transfer-encoding', head)
     }
   }
   for (const encoding of ['Chunked', '\t chunked  ']) {
@@ -120,10 +120,10 @@ t.test('faulty framing stays 400', async (t) => {
     'Content-Length: 5, 5\r\n',
   ]) {
     const head = `DELETE /cart HTTP/1.1\r\n${host}${framing}`
-    t.equal(await answerTo(t, server, head), '400 invalid-request', head)
+    t.equal(await responseTo(t, server, head), '400 invalid-request', head)
   }
   const old = `DELETE /cart HTTP/1.0\r\n${host}Transfer-Encoding: chunked\r\n`
-  t.equal(await answerTo(t, server, old), '400 invalid-request')
+  t.equal(await responseTo(t, server, old), '400 invalid-request')
 })
 
 t.test('the authority of an absolute target takes the place of Host', async (t) => {

@@ -15,7 +15,7 @@ t.test('a schema is compiled once for the schemas that it may refer to', async (
   t.equal(schemas.of({ a: { $id: 'a', type: 'string' } })({ type: 'object' }, compile), 3)
 })
 
-t.test('instances that share compiled schemas check and answer by their own', async (t) => {
+t.test('instances that share compiled schemas check and respond by their own', async (t) => {
   const instance = async (most: number) => {
     const app = Fastify(fastifyOptions({ logger: pino({ level: 'silent' }), trustProxy: [] }))
     t.teardown(() => app.close())

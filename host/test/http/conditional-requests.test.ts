@@ -1,4 +1,4 @@
-import { answer, one, run, Strict, sql, type Transaction, type Versioned } from '@mortise/module-sdk'
+import { one, respond, run, Strict, sql, type Transaction, type Versioned } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -6,7 +6,7 @@ import { bearer, testApp } from '../callers/test-app.ts'
 
 const Thing = Type.Object({ id: Type.String(), version: Type.Integer(), text: Type.String() })
 
-/** An application with one thing, of which everything can be set. */
+/** An application with one thing; everything of it can be set. */
 async function thingApp(t: Test) {
   const thing = { id: 'th:ing/1', version: 3, text: 'a', hidden: 1 }
   let found = 0
@@ -31,7 +31,10 @@ async function thingApp(t: Test) {
       app.patch('/thing', change, (request) =>
         request.transaction(function* () {
           yield* run(sql`UPDATE thing SET version = version + 1`)
-          return answer(200, { ...(yield* one<typeof thing>(sql`SELECT id, version FROM thing`)), text: 'a' })
+          return respond(200, {
+            ...(yield* one<typeof thing>(sql`SELECT id, version FROM thing`)),
+            text: 'a',
+          })
         }),
       )
       app.delete('/thing', { config: changes }, (request) => request.transaction(find))
@@ -42,7 +45,7 @@ async function thingApp(t: Test) {
       app.post('/thing', { config, schema: { body: Strict({}) } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`UPDATE thing SET version = 100`)
-          return answer(201, {})
+          return respond(201, {})
         }),
       )
     },
@@ -110,10 +113,10 @@ t.test('a current copy of the caller gives 304', async (t) => {
 t.test('a write with If-Match needs the named version', async (t) => {
   const { thing, etag, patch, version, looked } = await thingApp(t)
   const tag = await etag('/thing')
-  const answered = await patch(tag)
-  t.equal(answered.statusCode, 200)
+  const responded = await patch(tag)
+  t.equal(responded.statusCode, 200)
   thing.version = 4
-  t.equal(answered.headers.etag, await etag('/thing'), 'the answer has the tag that GET shows')
+  t.equal(responded.headers.etag, await etag('/thing'), 'the response has the tag that GET shows')
   t.equal((await patch(`"a", ${await etag('/thing')}`)).statusCode, 200)
   t.equal((await patch('*')).statusCode, 200)
   t.equal(await version(), 6)

@@ -15,7 +15,7 @@ t.test('is off unless origins are configured', async (t) => {
   t.equal((await app.inject({ method: 'OPTIONS', url: '/cart', headers: preflight })).statusCode, 405)
 })
 
-t.test('lets a configured origin read answers, failures included, without credentials', async (t) => {
+t.test('lets a configured origin read responses, failures included, without credentials', async (t) => {
   const app = await createApp(t, { origins: [origin, 'https://other.example'] })
   for (const url of ['/cart', '/cart?x=1', '/nope', '/cart/item/x']) {
     const { headers } = await app.inject({ url, headers: { origin } })
@@ -52,7 +52,7 @@ t.test('says nothing to another origin', async (t) => {
   }
 })
 
-t.test('answers a preflight; an OPTIONS that is none is a method like others', async (t) => {
+t.test('responds to a preflight; an OPTIONS that is none is a method like others', async (t) => {
   const app = await createApp(t, { origins: [origin] })
   const { statusCode, headers } = await app.inject({
     method: 'OPTIONS',

@@ -68,7 +68,7 @@ export async function createApp(t: Test, options: AppOptions = {}): Promise<Fast
   return app
 }
 
-/** What a handler got comes back in the answer. */
+/** What a handler got comes back in the response. */
 function cart(scope: FastifyInstance): void {
   const Item = Type.Object({ id: Type.String(), body: Type.Optional(Type.Unknown()) })
   const response = { 200: Item, ...problems.responses('item-not-found') }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { createServer, type ServerOptions } from '../../src/http/server.ts'
 
-export interface Answer {
+export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string
@@ -34,15 +34,15 @@ export function dial(t: Test, server: Server): Socket {
 }
 
 /** Sends bytes as they are, and reads until the server ends the connection. */
-export async function exchange(t: Test, server: Server, bytes: string | Buffer): Promise<Answer[]> {
+export async function exchange(t: Test, server: Server, bytes: string | Buffer): Promise<Reply[]> {
   const socket = dial(t, server)
   socket.write(bytes)
-  return answersIn(await text(socket))
+  return responsesIn(await text(socket))
 }
 
-/** The answers in what a server sent, one after the other; each must state its length. */
-export function answersIn(received: string): Answer[] {
-  const answers: Answer[] = []
+/** The responses in what a server sent, one after the other; each must state its length. */
+export function responsesIn(received: string): Reply[] {
+  const responses: Reply[] = []
   let rest = received
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
@@ -56,9 +56,9 @@ export function answersIn(received: string): Answer[] {
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
     const length = status < 200 ? 0 : Number(headers['content-length'])
     if (end === -1 || Number.isNaN(length) || Number.isNaN(status))
-      throw new Error(`no whole answer: ${rest}`)
-    answers.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) })
+      throw new Error(`no whole response: ${rest}`)
+    responses.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) })
     rest = rest.slice(end + 4 + length)
   }
-  return answers
+  return responses
 }

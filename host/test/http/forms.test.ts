@@ -18,7 +18,7 @@ const picture: FixtureModule = {
     'migrations/001-picture.sql':
       'CREATE TABLE picture (id TEXT PRIMARY KEY, name TEXT, bytes BYTEA NOT NULL)',
     'index.js': `
-      import { answer, Binary, defineModule, FilePart, newId, run, Strict, sql } from '@mortise/module-sdk'
+      import { respond, Binary, defineModule, FilePart, newId, run, Strict, sql } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
       const config = { access: 'caller' }
       const body = Strict({
@@ -34,7 +34,7 @@ const picture: FixtureModule = {
             const { file, more, ...fields } = request.body
             const id = newId('picture')
             yield* run(sql\`INSERT INTO picture VALUES (\${id}, \${file.name}, \${file.bytes})\`)
-            return answer(201, { ...fields, file, more: more?.bytes.length, id })
+            return respond(201, { ...fields, file, more: more?.bytes.length, id })
           }))
         app.get('/picture', { config, schema: { response: { 200: Type.Any() } } }, () =>
           database.one(sql\`SELECT count(*) AS count FROM picture\`))
@@ -70,8 +70,8 @@ async function serve(t: Test) {
     async post(body: Sent, more: Record<string, string> = {}) {
       const init = { method: 'POST', body, headers: { ...headers, ...more }, duplex: 'half' }
       const response = await fetch(`${url}/picture`, init as RequestInit)
-      const answered = (await response.json()) as Record<string, unknown> & { id: string }
-      return { status: response.status, headers: response.headers, answered }
+      const responded = (await response.json()) as Record<string, unknown> & { id: string }
+      return { status: response.status, headers: response.headers, responded }
     },
   }
 }
@@ -110,15 +110,15 @@ t.test('a file arrives byte for byte, up to its bound, with the fields beside it
   // What separates parts, nearly, and parts of it at the ends.
   const tricky = Buffer.from('\r\n--x\r\n--x--\r\n\r\n----\r\n-')
   for (const bytes of [every, new Uint8Array(0), last, tricky]) {
-    const { status, answered } = await post(formOf(bytes, { title: 'tea', stars: '-2', shown: 'false' }))
-    t.equal(status, 201, JSON.stringify(answered))
-    const { id, ...rest } = answered
+    const { status, responded } = await post(formOf(bytes, { title: 'tea', stars: '-2', shown: 'false' }))
+    t.equal(status, 201, JSON.stringify(responded))
+    const { id, ...rest } = responded
     const file = { name: 'tea.png', mediaType: 'image/png', length: bytes.length }
     t.strictSame(rest, { title: 'tea', stars: -2, shown: false, file })
     t.ok((await get(id)).equals(bytes), `${bytes.length} bytes`)
   }
-  const { answered } = await post(formOf('text', { title: 'ä 🛒' }, 'text/plain; charset=utf-8'))
-  t.match(answered, { title: 'ä 🛒', shown: true, file: { mediaType: 'text/plain', length: 4 } })
+  const { responded } = await post(formOf('text', { title: 'ä 🛒' }, 'text/plain; charset=utf-8'))
+  t.match(responded, { title: 'ä 🛒', shown: true, file: { mediaType: 'text/plain', length: 4 } })
   const streamed = new Blob([new Uint8Array(written(title, [png(), every]))]).stream()
   t.equal((await post(streamed, asForm)).status, 201, 'a chunked body')
 })
@@ -220,8 +220,8 @@ t.test('what the schema does not take is refused, and nothing is done', async (t
   ]
   for (const [what, body, status, expected] of cases) {
     const refused = await post(body, body instanceof FormData ? {} : asForm)
-    t.equal(refused.status, status, `${what}: ${JSON.stringify(refused.answered)}`)
-    t.match(refused.answered, expected, what)
+    t.equal(refused.status, status, `${what}: ${JSON.stringify(refused.responded)}`)
+    t.match(refused.responded, expected, what)
     t.equal(refused.headers.get('content-type'), 'application/problem+json')
   }
   for (const type of [
@@ -231,9 +231,9 @@ t.test('what the schema does not take is refused, and nothing is done', async (t
     'text/plain',
     'x',
   ]) {
-    const { status, answered } = await post(written(title, file), { 'content-type': type })
+    const { status, responded } = await post(written(title, file), { 'content-type': type })
     t.ok(status === 415 || (status === 400 && type.includes('form-data')), `${type}: ${status}`)
-    if (status === 415) t.match(answered.detail, /^Send the body as multipart\/form-data/)
+    if (status === 415) t.match(responded.detail, /^Send the body as multipart\/form-data/)
   }
   const packed = await post(written(title, file), { ...asForm, 'content-encoding': 'gzip' })
   t.equal(packed.status, 415)
@@ -254,7 +254,7 @@ t.test('a key protects a form, whatever boundary its parts have', async (t) => {
   const first = await post(formOf(every), key)
   const second = await post(formOf(every), key)
   t.equal(first.status, 201)
-  t.strictSame(second.answered, first.answered)
+  t.strictSame(second.responded, first.responded)
   t.equal(second.headers.get('idempotent-replayed'), 'true')
   const changed = every.slice()
   changed[255] = 0
@@ -266,9 +266,9 @@ t.test('a key protects a form, whatever boundary its parts have', async (t) => {
     formOf(every, undefined, 'text/plain'),
   ]
   for (const form of other) {
-    const { status, answered } = await post(form, key)
+    const { status, responded } = await post(form, key)
     t.equal(status, 422)
-    t.equal(answered.code, 'idempotency-mismatch')
+    t.equal(responded.code, 'idempotency-mismatch')
   }
   t.equal(await count(), 1)
   const large = { 'idempotency-key': randomUUID() }

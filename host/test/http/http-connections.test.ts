@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { AddressList } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
 import { ConcurrencyLimit } from '../../src/http/limits/concurrency-limit.ts'
-import { answersIn, listen } from './exchange.ts'
+import { listen, responsesIn } from './exchange.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
@@ -39,9 +39,9 @@ async function crowdedServer(
 }
 
 /** All that the server sends until it ends the connection. */
-const answers = async (socket: Socket, bytes = '') => {
+const responses = async (socket: Socket, bytes = '') => {
   if (bytes !== '') socket.write(bytes)
-  return answersIn(await text(socket))
+  return responsesIn(await text(socket))
 }
 
 const tooMany = {
@@ -54,13 +54,13 @@ t.test('an address at its limit gets a response with the refusal, others are ser
   const { dial, refused } = await crowdedServer(t, { most: 2 })
   const first = await dial()
   await dial()
-  const found = await answers(await dial(), ask('/cart').repeat(3))
+  const found = await responses(await dial(), ask('/cart').repeat(3))
   t.equal(found.length, 1)
   t.match(found, [tooMany])
   t.same(refused, ['127.0.0.1'])
   const other = await dial('127.0.0.2')
   other.write(ask('/cart'))
-  t.match(await answers(await dial(), ask('/health/live')), [
+  t.match(await responses(await dial(), ask('/health/live')), [
     { status: 200, body: 'lives', headers: { connection: 'close' } },
   ])
   first.destroy()
@@ -77,7 +77,7 @@ t.test('a closed connection frees its place', async (t) => {
   const second = await dial()
   second.write(`GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n`)
   const [bytes] = await once(second, 'data')
-  t.match(answersIn(String(bytes)), [{ status: 200, headers: { connection: 'keep-alive' } }])
+  t.match(responsesIn(String(bytes)), [{ status: 200, headers: { connection: 'keep-alive' } }])
 })
 
 t.test('the oldest silent refused connection makes room for the next', async (t) => {
@@ -85,11 +85,11 @@ t.test('the oldest silent refused connection makes room for the next', async (t)
   const { dial } = await crowdedServer(t, { most: 1, maxConnections: 20 })
   await dial()
   const silent = await dial()
-  const told = answers(silent)
+  const reported = responses(silent)
   const next = await dial()
-  t.match(await told, [tooMany])
-  t.match(await answers(next, ask('/health/live')), [{ status: 200 }])
-  t.match(await answers(await dial()), [tooMany], 'and the last is answered when its time is over')
+  t.match(await reported, [tooMany])
+  t.match(await responses(next, ask('/health/live')), [{ status: 200 }])
+  t.match(await responses(await dial()), [tooMany], 'and the last has a response when its time is over')
 })
 
 t.test('a trusted proxy has no connection limit, and 0 means no limit', async (t) => {
@@ -100,7 +100,7 @@ t.test('a trusted proxy has no connection limit, and 0 means no limit', async (t
     const last = await dial()
     last.write(ask('/health/live'))
     const [bytes] = await once(last, 'data')
-    t.match(answersIn(String(bytes)), [{ status: 200, headers: { connection: 'keep-alive' } }])
+    t.match(responsesIn(String(bytes)), [{ status: 200, headers: { connection: 'keep-alive' } }])
     t.same(refused, [])
   }
 })

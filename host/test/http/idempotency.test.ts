@@ -1,11 +1,11 @@
 import {
-  type Answer,
-  answer,
   DAY,
   DatabaseError,
   IdParams,
   many,
   one,
+  type RouteResponse,
+  respond,
   run,
   Strict,
   sql,
@@ -33,13 +33,13 @@ const problems = defineProblems('test', {
 
 /** A header that is undefined is not sent. */
 type Sent = Omit<InjectOptions, 'headers'> & { headers?: Record<string, string | undefined> }
-type Steps = (request: FastifyRequest) => Transaction<Answer>
+type Steps = (request: FastifyRequest) => Transaction<RouteResponse>
 
-function* addNote({ caller, body }: FastifyRequest): Transaction<Answer> {
+function* addNote({ caller, body }: FastifyRequest): Transaction<RouteResponse> {
   const { text } = body as { text: string }
   yield* run(sql`INSERT INTO note (owner, text) VALUES (${caller.id}, ${text})`)
   const { count } = yield* one<{ count: number }>(sql`SELECT count(*) AS count FROM note`)
-  return answer(
+  return respond(
     201,
     { id: `note_${count}`, version: 1, text },
     { location: '/note/1', 'x-count': String(count) },
@@ -73,7 +73,7 @@ async function noteApp(
       app.post('/open', { config: { access: 'public' }, schema: { body } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`INSERT INTO note VALUES ('nobody', 'open')`)
-          return answer(200, {})
+          return respond(200, {})
         }),
       )
       app.put('/note/:id', { config, schema: { body, params: IdParams } }, write)
@@ -102,7 +102,7 @@ const notes = async (storage: Storage) =>
 const records = (storage: Storage) =>
   storage.many<{ status: number; headers: string }>(sql`SELECT status, headers FROM mortise_idempotency`)
 
-/** All of an answer that is repeated. */
+/** All of a response that is repeated. */
 const repeated = ({ statusCode, headers, rawPayload }: Awaited<ReturnType<FastifyInstance['inject']>>) => ({
   statusCode,
   body: rawPayload.toString(),
@@ -112,7 +112,7 @@ const repeated = ({ statusCode, headers, rawPayload }: Awaited<ReturnType<Fastif
   count: headers['x-count'],
 })
 
-testOnEngines('a request is done once, and its answer repeated to the byte', async (t, open) => {
+testOnEngines('a request is done once, and its response repeated to the byte', async (t, open) => {
   const storage = await noteStorage(open)
   const { post } = await noteApp(t, storage, addNote, { basePath: '' })
   const first = await post('k')
@@ -145,12 +145,12 @@ testOnEngines('a repeated PATCH, PUT or DELETE is done once too', async (t, open
     const other = await post('k', { ...request, url: '/note/note_2' })
     t.match(other.json(), { status: 422, code: 'idempotency-mismatch' })
   }
-  const { state, answers } = (await get('k')).json()
+  const { state, responses } = (await get('k')).json()
   t.equal(state, 'done')
-  t.equal(answers.length, 3, 'one for each method')
+  t.equal(responses.length, 3, 'one for each method')
 })
 
-testOnEngines('a stored answer needs the scopes that it was decided with', async (t, open) => {
+testOnEngines('a stored response needs the scopes that it was decided with', async (t, open) => {
   const storage = await noteStorage(open)
   const { post, get } = await noteApp(t, storage, function* (request) {
     const { caller, body } = request
@@ -158,7 +158,7 @@ testOnEngines('a stored answer needs the scopes that it was decided with', async
     const sees = caller.has('note:read') && caller.has('note:manage')
     if ((body as { text: string }).text === 'full') throw problems.create('full', 'It is full.')
     const { status, headers } = yield* addNote(request)
-    return answer(status, { text: 'hello', sees }, headers)
+    return respond(status, { text: 'hello', sees }, headers)
   })
   const by = async (scope?: string) => ({ headers: { authorization: await bearer('ann', scope) } })
   for (const text of ['hello', 'full']) {
@@ -177,7 +177,7 @@ testOnEngines('a stored answer needs the scopes that it was decided with', async
     }
     for (const scope of ['note:read note:manage note:lacked', 'admin'])
       t.same(repeated(await post(text, { payload, ...(await by(scope)) })), repeated(first))
-    t.equal((await get(text)).json().state, 'done', 'what became of it is told in any case')
+    t.equal((await get(text)).json().state, 'done', 'what became of it is reported in any case')
   }
   const narrow = await post('k')
   t.same(repeated(await post('k')), repeated(narrow), 'what took no scope takes none')
@@ -234,9 +234,9 @@ testOnEngines(
     const storage = await noteStorage(open)
     let full = true
     const { post } = await noteApp(t, storage, function* (request) {
-      const answered = yield* addNote(request)
+      const responded = yield* addNote(request)
       if (full) throw problems.create('full', 'No room.', { headers: { 'retry-after': '9' } })
-      return answered
+      return responded
     })
     const first = await post('k')
     t.equal(first.statusCode, 409)
@@ -265,7 +265,7 @@ testOnEngines('an error with a statusCode is kept like a refusal, and undone', a
   t.equal(await notes(storage), 0)
 })
 
-testOnEngines('an answer is repeated, whatever the steps would say by now', async (t, open) => {
+testOnEngines('a response is repeated, whatever the steps would say by now', async (t, open) => {
   const storage = await noteStorage(open)
   let then: Steps = addNote
   const { post } = await noteApp(t, storage, (request) => then(request))
@@ -281,11 +281,11 @@ testOnEngines('an answer is repeated, whatever the steps would say by now', asyn
     },
     *'is a returned failure'() {
       yield* run(sql`INSERT INTO note VALUES ('ann', 'undone')`)
-      return answer(503, {})
+      return respond(503, {})
     },
     *'is a failed statement'() {
       yield* run(sql`INSERT INTO note VALUES (${null}, 'undone')`)
-      return answer(200, {})
+      return respond(200, {})
     },
   }
   for (const [name, steps] of Object.entries(later)) {
@@ -295,7 +295,7 @@ testOnEngines('an answer is repeated, whatever the steps would say by now', asyn
   t.equal(await notes(storage), 1)
 })
 
-testOnEngines('answers that may change next time are not stored', async (t, open) => {
+testOnEngines('responses that may change next time are not stored', async (t, open) => {
   const storage = await noteStorage(open)
   const thrown: [number, () => unknown][] = [
     [400, () => problems.create('bad', 'No.')],
@@ -307,9 +307,9 @@ testOnEngines('answers that may change next time are not stored', async (t, open
   ]
   let error: (() => unknown) | undefined
   const { post } = await noteApp(t, storage, function* (request) {
-    const answered = yield* addNote(request)
+    const responded = yield* addNote(request)
     if (error) throw error()
-    return answered
+    return responded
   })
   for (const [status, create] of thrown) {
     error = create
@@ -331,7 +331,7 @@ testOnEngines('a returned failure is not stored either', async (t, open) => {
   const storage = await noteStorage(open)
   const { post } = await noteApp(t, storage, function* (request) {
     yield* addNote(request)
-    return answer(503, { text: 'later' })
+    return respond(503, { text: 'later' })
   })
   t.equal((await post('k')).statusCode, 503)
   t.equal((await post('k')).statusCode, 503)
@@ -339,11 +339,11 @@ testOnEngines('a returned failure is not stored either', async (t, open) => {
   t.equal(await notes(storage), 2)
 })
 
-testOnEngines('a guest token is in no idempotency record and in no replayed answer', async (t, open) => {
+testOnEngines('a guest token is in no idempotency record and in no replayed response', async (t, open) => {
   const storage = await noteStorage(open)
   const { app, post } = await noteApp(t, storage, function* (request) {
     const { body } = yield* addNote(request)
-    return answer(201, body, { 'Set-Cookie': 'a=secret', 'guest-token': 'secret', 'x-kept': 'yes' })
+    return respond(201, body, { 'Set-Cookie': 'a=secret', 'guest-token': 'secret', 'x-kept': 'yes' })
   })
   const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
   const headers = { authorization: undefined, cookie: `guest=${token}` }
@@ -381,7 +381,7 @@ testOnEngines('twenty concurrent duplicates on two hosts are one request', async
   t.equal(await notes(storage), 1)
 })
 
-testOnEngines('a stored answer expires after a day', async (t, open) => {
+testOnEngines('a stored response expires after a day', async (t, open) => {
   const storage = await noteStorage(open)
   const { post, get } = await noteApp(t, storage)
   await post('k')
@@ -420,19 +420,19 @@ testOnEngines('expired records are deleted a few at a time, and no others', asyn
   t.same(await storage.many(sql`SELECT idempotency_key AS key FROM mortise_idempotency`), [{ key: 'k0' }])
 })
 
-testOnEngines('GET /idempotency/:key tells a caller what became of its key', async (t, open) => {
+testOnEngines('GET /idempotency/:key shows a caller what became of its key', async (t, open) => {
   const storage = await noteStorage(open)
   const { post, get } = await noteApp(t, storage)
   await post('k')
   await post('k', { url: '/other' })
-  const { key, state, answers } = (await get('k')).json()
+  const { key, state, responses } = (await get('k')).json()
   t.same([key, state], ['k', 'done'])
-  t.match(answers, [
+  t.match(responses, [
     { route: 'POST /note', status: 201, location: '/note/1', createdAt: /Z$/, expiresAt: /Z$/ },
     { route: 'POST /other' },
   ])
-  t.equal(Date.parse(answers[0].expiresAt) - Date.parse(answers[0].createdAt), DAY)
-  const unknown = { state: 'unknown', answers: [] }
+  t.equal(Date.parse(responses[0].expiresAt) - Date.parse(responses[0].createdAt), DAY)
+  const unknown = { state: 'unknown', responses: [] }
   t.match((await get('k', { authorization: await bearer('ben') })).json(), unknown)
   t.match((await get('k', {})).json(), unknown)
   t.match((await get('l')).json(), unknown)
@@ -446,19 +446,19 @@ testOnEngines('a module that ignores Idempotency-Key is named in the log', async
   t.equal(failures.length, 1)
 })
 
-testOnPostgres('a duplicate of a slow request gets 409, and the answer later', async (t, open) => {
+testOnPostgres('a duplicate of a slow request gets 409, and the response later', async (t, open) => {
   const storage = await noteStorage(open)
   const started = Promise.withResolvers<void>()
   const { post } = await noteApp(t, storage, function* (request) {
-    const answered = yield* addNote(request)
+    const responded = yield* addNote(request)
     started.resolve()
     yield* many(sql`SELECT pg_sleep(4)`)
-    return answered
+    return responded
   })
   const other = await noteApp(t, storage)
   const first = post('k')
   await started.promise
-  t.match((await other.get('k')).json(), { state: 'running', answers: [] })
+  t.match((await other.get('k')).json(), { state: 'running', responses: [] })
   const duplicate = await other.post('k')
   t.equal(duplicate.statusCode, 409)
   t.equal(duplicate.json().code, 'idempotency-running')
@@ -469,7 +469,7 @@ testOnPostgres('a duplicate of a slow request gets 409, and the answer later', a
 })
 
 for (const when of ['delivered', 'undelivered'] as const) {
-  testOnPostgres(`a COMMIT without an answer is looked up by the key (${when})`, async (t, open, url) => {
+  testOnPostgres(`a COMMIT without a response is looked up by the key (${when})`, async (t, open, url) => {
     const storage = await noteStorage(open)
     const proxy = await startProxy(t, url)
     const behind = await openStorage({ url: proxy.url, onFatal: t.fail })

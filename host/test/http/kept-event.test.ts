@@ -1,10 +1,10 @@
 import {
-  type Answer,
-  answer,
   DAY,
   defineModule,
   many,
   newId,
+  type RouteResponse,
+  respond,
   run,
   Strict,
   sql,
@@ -25,11 +25,11 @@ const { emit } = defineModule('note', {
   events: { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) },
 })
 
-function* addNote({ body, caller }: FastifyRequest): Transaction<Answer<201, Static<typeof Note>>> {
+function* addNote({ body, caller }: FastifyRequest): Transaction<RouteResponse<201, Static<typeof Note>>> {
   const note = { id: newId('note'), text: (body as { text: string }).text }
   yield* emit('note.seen', { subject: note.id, owner: caller.id, data: { id: note.id } })
   yield* emit('note.added', { subject: note.id, owner: caller.id, data: note })
-  return answer(201, note)
+  return respond(201, note)
 }
 
 /** A caller who writes notes with keys on a database of the host. */
@@ -68,7 +68,7 @@ const kept = (storage: Storage) =>
 const TEXT = `"\\\u0001\u2028/<é😀`.repeat(50)
 
 testOnEngines(
-  'an answer that is the data of an event is kept once, and repeated to the byte',
+  'a response that is the data of an event is kept once, and repeated to the byte',
   async (t, open) => {
     const { storage, post } = await notes(t, open)
     const first = await post('k', TEXT)
@@ -89,17 +89,17 @@ testOnEngines(
   },
 )
 
-testOnEngines('an answer without an equal event is stored in the record', async (t, open) => {
+testOnEngines('a response without an equal event is stored in the record', async (t, open) => {
   const unlike = await notes(t, open, function* (request) {
     const { body } = yield* addNote(request)
-    return answer(201, { ...body, text: 'another' })
+    return respond(201, { ...body, text: 'another' })
   })
   const first = await unlike.post('k', 'hello')
   t.match(await kept(unlike.storage), [{ body: first.body, event: null }])
   t.equal((await unlike.post('k', 'hello')).body, first.body)
 })
 
-testOnEngines('a failed event write stores no answer', async (t, open) => {
+testOnEngines('a failed event write stores no response', async (t, open) => {
   const { storage, post } = await notes(t, open, function* (request) {
     const note = { id: newId('note'), text: 'x'.repeat(1001) }
     try {
@@ -107,14 +107,14 @@ testOnEngines('a failed event write stores no answer', async (t, open) => {
     } catch {
       // Its text is too long.
     }
-    return answer(201, note)
+    return respond(201, note)
   })
   const first = await post('k', 'hello')
   t.equal(first.statusCode, 201)
   t.match(await kept(storage), [{ body: first.body, event: null }])
 })
 
-testOnEngines('an event stays as long as a stored answer needs it', async (t, open) => {
+testOnEngines('an event stays as long as a stored response needs it', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const first = await post('k', TEXT)
   await storage.transaction(() => emit('note.seen', { subject: 'newest', data: { id: 'newest' } }))
@@ -150,7 +150,7 @@ testOnEngines('an event that stays does not keep others', async (t, open) => {
   )
 })
 
-testOnEngines('an older host finds the stored answer', async (t, open) => {
+testOnEngines('an older host finds the stored response', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const placed = await post('a', TEXT)
   await storage.sequenceOutbox()

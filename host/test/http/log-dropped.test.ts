@@ -5,24 +5,24 @@ import { logDropped, logRefusedAddresses } from '../../src/http/log-dropped.ts'
 
 t.test('closed connections are logged at once, then by their number', async (t) => {
   const server = Object.assign(new EventEmitter(), { maxConnections: 5 })
-  const told: number[] = []
+  const reported: number[] = []
   const { promise: second, resolve } = Promise.withResolvers<void>()
   logDropped(
     server as unknown as Server,
     {
       warn({ dropped }: { dropped: number }, line: string) {
         t.match(line, /it has 5, the maximum/)
-        if (told.push(dropped) === 2) resolve()
+        if (reported.push(dropped) === 2) resolve()
       },
     } as never,
     10,
   )
   for (let time = 0; time < 1_000; time += 1) server.emit('drop')
-  t.same(told, [1])
+  t.same(reported, [1])
   const keepAlive = setTimeout(() => {}, 10_000)
   await second
   clearTimeout(keepAlive)
-  t.same(told, [1, 999])
+  t.same(reported, [1, 999])
   server.emit('close')
 })
 

@@ -13,7 +13,7 @@ const listOf = (total: number) => (scope: FastifyInstance) => {
   })
 }
 
-/** The links of an answer, by relation. */
+/** The links of a response, by relation. */
 function linksOf(header: unknown): Record<string, string> {
   const links = [...String(header ?? '').matchAll(/<([^>]*)>; rel="(\w+)"(?:, |$)/g)]
   return Object.fromEntries(links.map(([, target, relation]) => [relation, target]))

@@ -152,7 +152,7 @@ t.test('of the headers of an error only those are sent that say what to do', asy
   t.equal(asked.headers['www-authenticate'], 'Bearer')
 })
 
-t.test('an answer that its own schema refuses is a 500 without internals', async (t) => {
+t.test('a response that its own schema refuses is a 500 without internals', async (t) => {
   const app = await createApp(t, {
     routes(scope) {
       const response = { 200: Type.Object({ quantity: Type.Integer() }) }
@@ -177,7 +177,7 @@ t.test('a busy database is 503 with Retry-After', async (t) => {
 })
 
 t.test(
-  'a database that is away is 503 with Retry-After, and a COMMIT without an answer 500 without',
+  'a database that is away is 503 with Retry-After, and a COMMIT without a response 500 without',
   async (t) => {
     const away = await createApp(t, { routes: throwing(new DatabaseError('unavailable', 'ECONNREFUSED')) })
     const response = await away.inject('/throw')

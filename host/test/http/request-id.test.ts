@@ -14,7 +14,7 @@ t.test('keeps a valid incoming id and replaces every other', async (t) => {
   t.match(requestId({ headers: { 'request-id': ['a', 'b'] } } as never), uuid)
 })
 
-t.test('answers it on every response', async (t) => {
+t.test('returns it on every response', async (t) => {
   const app = await createApp(t)
   for (const url of [
     '/',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createApp } from './create-app.ts'
 
-t.test('every answer has the security headers', async (t) => {
+t.test('every response has the security headers', async (t) => {
   const app = await createApp(t)
   for (const url of ['/', '/cart', '/cart/item/x', '/nope', '/cart?x=1', '/health/ready']) {
     const { headers } = await app.inject(url)

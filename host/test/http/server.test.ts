@@ -7,22 +7,22 @@ import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { constantHeaders } from '../../src/http/head.ts'
 import { createApp } from './create-app.ts'
-import { type Answer, answersIn, dial, exchange, listen } from './exchange.ts'
+import { dial, exchange, listen, type Reply, responsesIn } from './exchange.ts'
 
 const isProblem = new Ajv().compile(ProblemDetails)
 const close = 'Connection: close\r\n'
 
-/** An answer must be a whole problem that names its request and ends the connection. */
-function refused(t: Test, answer: Answer | undefined, status: number, code: string): void {
-  if (!answer) throw new Error('there is no answer')
-  const problem = JSON.parse(answer.body)
-  t.equal(answer.status, status)
-  t.ok(isProblem(problem), answer.body)
+/** A response must be a whole problem that names its request and ends the connection. */
+function refused(t: Test, response: Reply | undefined, status: number, code: string): void {
+  if (!response) throw new Error('there is no response')
+  const problem = JSON.parse(response.body)
+  t.equal(response.status, status)
+  t.ok(isProblem(problem), response.body)
   t.match(problem, { status, code, type: `urn:problem-type:host:${code}` })
-  t.equal(answer.headers['content-type'], 'application/problem+json')
-  t.equal(answer.headers['request-id'], problem.requestId)
-  t.equal(answer.headers.connection, 'close')
-  t.match(answer.headers, constantHeaders)
+  t.equal(response.headers['content-type'], 'application/problem+json')
+  t.equal(response.headers['request-id'], problem.requestId)
+  t.equal(response.headers.connection, 'close')
+  t.match(response.headers, constantHeaders)
 }
 
 async function serve(t: Test) {
@@ -46,13 +46,13 @@ t.test('malformed HTTP is a problem', async (t) => {
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n',
   ]) {
-    const answers = await exchange(t, server, bytes)
-    t.equal(answers.length, 1, bytes)
-    refused(t, answers[0], 400, 'invalid-request')
+    const responses = await exchange(t, server, bytes)
+    t.equal(responses.length, 1, bytes)
+    refused(t, responses[0], 400, 'invalid-request')
   }
 })
 
-t.test('a method that is unknown to the parser is answered like one without a route', async (t) => {
+t.test('a method that is unknown to the parser has a response like one without a route', async (t) => {
   const server = await serve(t)
   const get = 'GET /cart HTTP/1.1\r\nHost: x\r\n\r\n'
   for (const method of ['FOO', 'get', 'GETS', 'ANNOUNCE', '__proto__']) {
@@ -78,9 +78,9 @@ t.test('a version other than 1.0 and 1.1 is 505', async (t) => {
     'FOO /cart HTTP/3.0\r\nHost: x\r\n',
     'PRI * HTTP/2.0\r\n\r\nSM\r\n',
   ]) {
-    const answers = await exchange(t, server, `${head}\r\n`)
-    t.equal(answers.length, 1, head)
-    refused(t, answers[0], 505, 'http-version-not-supported')
+    const responses = await exchange(t, server, `${head}\r\n`)
+    t.equal(responses.length, 1, head)
+    refused(t, responses[0], 505, 'http-version-not-supported')
   }
 })
 
@@ -90,8 +90,8 @@ t.test('a head of more than 8 KiB is 431', async (t) => {
     `GET /cart HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(9000)}\r\n\r\n`,
     `GET /cart/item/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
   ]) {
-    const [answer] = await exchange(t, server, bytes)
-    refused(t, answer, 431, 'header-fields-too-large')
+    const [response] = await exchange(t, server, bytes)
+    refused(t, response, 431, 'header-fields-too-large')
   }
 })
 
@@ -109,13 +109,13 @@ t.test('an unknown expectation is 417, and 100-continue is met', async (t) => {
   const body = '{"product":"p","quantity":1}'
   const [unknown] = await exchange(t, server, `${head}Expect: teapot\r\nContent-Length: 2\r\n\r\n{}`)
   refused(t, unknown, 417, 'expectation-failed')
-  const answers = await exchange(
+  const responses = await exchange(
     t,
     server,
     `${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
   t.strictSame(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [100, 200],
   )
 })
@@ -128,9 +128,9 @@ t.test('a request that is refused by its head gets no 100 Continue', async (t) =
     ['POST /cart/item', 413],
   ] as const) {
     const rest = 'Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue'
-    const answers = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${rest}\r\n\r\n`)
-    t.match(answers, [{ status, headers: { connection: 'close' } }])
-    t.equal(answers.length, 1)
+    const responses = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${rest}\r\n\r\n`)
+    t.match(responses, [{ status, headers: { connection: 'close' } }])
+    t.equal(responses.length, 1)
   }
 })
 
@@ -161,8 +161,8 @@ t.test('an empty chunked body counts as no body', async (t) => {
   const server = await serve(t)
   for (const type of ['application/json', 'text/plain']) {
     const head = `DELETE /cart HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n`
-    const [answer] = await exchange(t, server, `${head}${close}\r\n0\r\n\r\n`)
-    t.equal(answer?.body, '{"deleted":true}')
+    const [response] = await exchange(t, server, `${head}${close}\r\n0\r\n\r\n`)
+    t.equal(response?.body, '{"deleted":true}')
   }
 })
 
@@ -205,10 +205,10 @@ t.test('request targets reach the router as they were sent', async (t) => {
     [`/cart/item/${'x'.repeat(8000)}`, 404, 'item-not-found'],
     [`/cart/item/${'%'.repeat(8000)}`, 404, 'item-not-found'],
   ] as const) {
-    const [answer] = await exchange(t, server, `GET ${target} HTTP/1.1\r\nHost: x\r\n${close}\r\n`)
-    t.equal(answer?.status, status, target.slice(0, 30))
-    t.equal(JSON.parse(answer?.body ?? '').code, code)
-    t.ok(answer?.headers['request-id'])
+    const [response] = await exchange(t, server, `GET ${target} HTTP/1.1\r\nHost: x\r\n${close}\r\n`)
+    t.equal(response?.status, status, target.slice(0, 30))
+    t.equal(JSON.parse(response?.body ?? '').code, code)
+    t.ok(response?.headers['request-id'])
   }
   const [options] = await exchange(t, server, `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`)
   t.equal(options?.status, 404)
@@ -225,9 +225,9 @@ t.test('the sender of a large body always receives the 413', async (t) => {
     `Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(30)}0\r\n\r\n`,
   ]) {
     for (const method of [head, read]) {
-      const answers = await exchange(t, server, method + body + next)
-      t.equal(answers.length, 1, 'and nothing after it is read as HTTP')
-      refused(t, answers[0], 413, 'payload-too-large')
+      const responses = await exchange(t, server, method + body + next)
+      t.equal(responses.length, 1, 'and nothing after it is read as HTTP')
+      refused(t, responses[0], 413, 'payload-too-large')
     }
   }
 })
@@ -235,8 +235,8 @@ t.test('the sender of a large body always receives the 413', async (t) => {
 t.test('bodies on GET and HEAD have the usual limits and types', async (t) => {
   const server = await serve(t)
   const ask = async (head: string, body: string) => {
-    const [answer] = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${close}${body}`)
-    return [answer?.status, answer?.headers.connection]
+    const [response] = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${close}${body}`)
+    return [response?.status, response?.headers.connection]
   }
   const text = 'Content-Type: text/plain\r\n'
   const json = 'Content-Type: application/json\r\n'
@@ -250,7 +250,7 @@ t.test('bodies on GET and HEAD have the usual limits and types', async (t) => {
   t.same(await ask('GET /cart', `${text}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), [200, 'close'])
 })
 
-/** Sends chunks until the server takes no more of them. @returns what it answered, and how many bytes it took */
+/** Sends chunks until the server takes no more of them. @returns what it responded, and how many bytes it took */
 async function sendEndlessly(t: Test, server: Server, head: string) {
   const accepted = once(server, 'connection')
   const socket = dial(t, server)
@@ -269,10 +269,10 @@ async function sendEndlessly(t: Test, server: Server, head: string) {
   socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`)
   send()
   await closed
-  return { answers: answersIn(received), taken: (connection as Socket).bytesRead }
+  return { responses: responsesIn(received), taken: (connection as Socket).bytesRead }
 }
 
-t.test('an endless body is not read after the answer', async (t) => {
+t.test('an endless body is not read after the response', async (t) => {
   const server = await serve(t)
   for (const [head, status] of [
     ['GET /cart', 413],
@@ -282,8 +282,8 @@ t.test('an endless body is not read after the answer', async (t) => {
     ['POST /cart/item', 413],
     ['FOO /cart', 405],
   ] as const) {
-    const { answers, taken } = await sendEndlessly(t, server, `${head} HTTP/1.1\r\nHost: x\r\n`)
-    t.match(answers, [{ status, headers: { connection: 'close' } }], head)
+    const { responses, taken } = await sendEndlessly(t, server, `${head} HTTP/1.1\r\nHost: x\r\n`)
+    t.match(responses, [{ status, headers: { connection: 'close' } }], head)
     t.ok(taken < 8 * 1024 * 1024, `${head}: ${taken} bytes`)
   }
 })
@@ -292,9 +292,9 @@ t.test('a connection stays open after a refusal with a small body, or announces 
   const server = await serve(t)
   const post = (path: string, more = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}Content-Length: 2\r\n\r\n{}`
-  const answers = await exchange(t, server, post('/nope') + post('/cart') + post('/cart?x=1', close))
+  const responses = await exchange(t, server, post('/nope') + post('/cart') + post('/cart?x=1', close))
   t.same(
-    answers.map(({ status, headers }) => [status, headers.connection]),
+    responses.map(({ status, headers }) => [status, headers.connection]),
     [
       [404, 'keep-alive'],
       [405, 'keep-alive'],
@@ -307,9 +307,9 @@ t.test('a connection stays open after a refusal with a small body, or announces 
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: a/b, c/d\r\nContent-Length: 2\r\n',
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n',
   ]) {
-    const [answer] = await exchange(t, server, `${request}${close}\r\n{}`)
-    t.ok((answer?.status ?? 0) >= 400)
-    t.equal(answer?.headers.connection, 'close', request)
+    const [response] = await exchange(t, server, `${request}${close}\r\n{}`)
+    t.ok((response?.status ?? 0) >= 400)
+    t.equal(response?.headers.connection, 'close', request)
   }
 })
 
@@ -320,10 +320,10 @@ t.test('405 and 404 are sent before the body arrives', async (t) => {
     'PUT /cart HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n',
   )
   const [bytes] = await once(socket, 'data')
-  t.equal(answersIn(String(bytes))[0]?.status, 405)
+  t.equal(responsesIn(String(bytes))[0]?.status, 405)
 })
 
-t.test('a refusal waits for the answers to earlier requests', async (t) => {
+t.test('a refusal waits for the responses to earlier requests', async (t) => {
   const pending: ServerResponse[] = []
   const requests = Promise.withResolvers<void>()
   const server = await listen(t, (_request, response) => {
@@ -341,9 +341,9 @@ t.test('a refusal waits for the answers to earlier requests', async (t) => {
   t.equal(pending[0]?.listenerCount('close'), waiting, 'and is made once, whatever else comes')
   pending[1]?.writeHead(200, { 'content-length': 1 }).end('b')
   pending[0]?.writeHead(200, { 'content-length': 1 }).end('a')
-  const answers = answersIn(await text(socket))
+  const responses = responsesIn(await text(socket))
   t.strictSame(
-    answers.map(({ status, body }) => (status === 200 ? body : status)),
+    responses.map(({ status, body }) => (status === 200 ? body : status)),
     ['a', 'b', 400],
   )
 })
@@ -356,8 +356,8 @@ t.test('a request that does not arrive in time is 408', async (t) => {
     'GET /cart HTTP/1.1\r\nHost:',
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
   ]) {
-    const [answer] = await exchange(t, server, bytes)
-    refused(t, answer, 408, 'request-timeout')
+    const [response] = await exchange(t, server, bytes)
+    refused(t, response, 408, 'request-timeout')
   }
 })
 

@@ -88,22 +88,22 @@ function slowReader(take: (look: number) => number) {
 t.test('a slow reader is left alone as long as it makes progress', async (t) => {
   // A byte before every ninth look, ten times.
   const { socket, ended } = slowReader((look) => (look < 90 && look % 9 === 0 ? 1 : 0))
-  const answers = new StalledResponses({ open: [socket], isFull: false }, 10)
+  const responses = new StalledResponses({ open: [socket], isFull: false }, 10)
   const keepAlive = setInterval(() => {}, 1_000)
   t.teardown(() => {
-    answers.stop()
+    responses.stop()
     clearInterval(keepAlive)
   })
   t.equal(await ended, 81 + 1 + 10, 'ten looks after the last byte')
-  t.equal(answers.ended, 1)
+  t.equal(responses.ended, 1)
 })
 
 t.test('while all connections are taken, timeouts are at most a third', async (t) => {
   const { socket, ended } = slowReader((look) => (look === 5 ? 1 : 0))
-  const answers = new StalledResponses({ open: [socket], isFull: true }, 10)
+  const responses = new StalledResponses({ open: [socket], isFull: true }, 10)
   const keepAlive = setInterval(() => {}, 1_000)
   t.teardown(() => {
-    answers.stop()
+    responses.stop()
     clearInterval(keepAlive)
   })
   t.equal(await ended, 3, 'the look that finds it, and two more')
@@ -111,7 +111,7 @@ t.test('while all connections are taken, timeouts are at most a third', async (t
 
 t.test(
   'what the system has taken is not what the reader has',
-  { skip: process.platform !== 'linux' && 'only Linux tells' },
+  { skip: process.platform !== 'linux' && 'only Linux shows' },
   async (t) => {
     const server = await listen(t, (_request, response) => response.end(LARGE), { patience: 200 })
     const accepted = once(server, 'connection')

@@ -114,7 +114,7 @@ t.test('HEAD works on every GET route', async (t) => {
   t.equal(missing.body, '')
 })
 
-t.test('a module cannot answer unknown paths itself', async (t) => {
+t.test('a module cannot respond to unknown paths itself', async (t) => {
   const app = await createApp(t)
   app.register(async (scope) => {
     scope.setNotFoundHandler((_request, reply) => reply.send('mine'))

@@ -9,7 +9,7 @@ const door: FixtureModule = {
   manifest: { id: 'door', routes: ['POST /door'], events: ['door.opened'] },
   files: {
     'index.js': `
-      import { answer, defineModule } from '@mortise/module-sdk'
+      import { respond, defineModule } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
       const { emit, plugin } = defineModule('door', {
         events: { 'door.opened': Type.Object({ by: Type.String() }) },
@@ -18,13 +18,13 @@ const door: FixtureModule = {
         app.post('/door', { config: { access: 'public' } }, (request) =>
           request.transaction(function* () {
             yield* emit('door.opened', { subject: 'front', data: { by: 'ann' } })
-            return answer(200, {})
+            return respond(200, {})
           }))
       })`,
   },
 }
 
-/** Counts visits, and tells which of its versions has counted them. */
+/** Counts visits, and shows which of its versions has counted them. */
 const tally = (version: string, on: string, listensTo = ['door.opened']): FixtureModule => ({
   version,
   manifest: { id: 'tally', routes: ['GET /tally'], tables: 'tally', migrations: 'migrations', listensTo },
@@ -84,10 +84,10 @@ async function modulesReact(t: Test, database: object = {}) {
 
   const families = await application.metrics()
   t.match(
-    families.filter(({ name }) => /events|reactions/.test(name)),
+    families.filter(({ name }) => /events/.test(name)),
     [
       { name: 'mortise_events_behind', samples: [{ labels: { module: 'tally' }, value: 0 }] },
-      { name: 'mortise_failed_reactions', samples: [{ value: 0 }, { labels: { state: 'dead' }, value: 0 }] },
+      { name: 'mortise_failed_events', samples: [{ value: 0 }, { labels: { state: 'dead' }, value: 0 }] },
     ],
   )
 }

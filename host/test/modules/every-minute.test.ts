@@ -25,12 +25,12 @@ async function hosts(t: Test, open: Open, count: number, work: (host: string) =>
   const made = Array.from({ length: count }, (_, index) => {
     const app = fastify()
     const failures: string[] = []
-    const told: string[] = []
-    app.log.info = (text: string) => told.push(text)
+    const reported: string[] = []
+    app.log.info = (text: string) => reported.push(text)
     app.log.error = (error: Error) => failures.push(error.message)
     everyMinute(app, storage, 'work', () => work(`host ${index}`))
     t.teardown(() => app.close())
-    return { failures, told, close: () => app.close() }
+    return { failures, reported, close: () => app.close() }
   })
   return {
     made,
@@ -123,7 +123,11 @@ testOnEngines('periodic work waits after a long gap, because the clock may be ah
   tick()
   await asked(4)
   t.same(await done(), [], 'by the clock it last ran over two hours ago')
-  t.match(made[0]?.told, [/"work" last ran 2 h ago by the clock, so it waits for 15 minutes/], 'told once')
+  t.match(
+    made[0]?.reported,
+    [/"work" last ran 2 h ago by the clock, so it waits for 15 minutes/],
+    'reported once',
+  )
   await shift(128)
   tick()
   await asked(6)

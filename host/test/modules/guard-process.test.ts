@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 
-/** Runs a host that owns its process; answers its URL once it serves. */
+/** Runs a host that owns its process; returns its URL once it serves. */
 async function startProcess(t: Test, directory: string): Promise<{ url: string; child: ChildProcess }> {
   const script = join(directory, 'host.mjs')
   const application = new URL('../../src/application.ts', import.meta.url).href

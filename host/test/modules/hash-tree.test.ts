@@ -5,7 +5,7 @@ import t from 'tap'
 import { hashTree } from '../../src/modules/hash-tree.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
-t.test('the hash tells bytes, names, folders and executability apart, and nothing else', async (t) => {
+t.test('the hash distinguishes bytes, names, folders and executability, and nothing else', async (t) => {
   const folder = await temporaryFolder(t)
   const seen = new Set<string>()
   const isNew = async (what: string) => {

@@ -53,7 +53,7 @@ t.test('the probe calls GET routes on request, also those that need a scope', as
     }),
     {
       module: 'bad',
-      message: /exit code 3 while it was answering/,
+      message: /exit code 3 while it was responding/,
     },
   )
 })
@@ -118,6 +118,6 @@ t.test(
       ask: ['note'],
       upgrades: [{ id: 'note', directory }],
     })
-    t.match(unfit, { module: 'note', message: /exit code 7 while it was answering/ })
+    t.match(unfit, { module: 'note', message: /exit code 7 while it was responding/ })
   },
 )

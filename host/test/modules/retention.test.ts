@@ -103,9 +103,9 @@ for (const [how, collector] of [
     const listeners = () =>
       emitters.map((emitter) => emitter.eventNames().map((name) => [name, emitter.listenerCount(name)]))
     const before = listeners()
-    const former: WeakRef<FastifyInstance>[] = []
+    const previous: WeakRef<FastifyInstance>[] = []
     for (let round = 0; round < 6; round++) {
-      former.push(new WeakRef(installed.app))
+      previous.push(new WeakRef(installed.app))
       if (round % 2 === 0) await enable(round % 4 !== 0)
       else {
         await install(t, directory, note(`1.1.${round}`))
@@ -114,12 +114,12 @@ for (const [how, collector] of [
       await ask()
     }
     await installed.retired()
-    const alive = () => former.filter((instance) => instance.deref() !== undefined).length
+    const alive = () => previous.filter((instance) => instance.deref() !== undefined).length
     for (let round = 0; round < 10 && alive() > 0; round++) {
       await nextTurn()
       collectGarbage()
     }
-    t.equal(alive(), 0, 'every former Fastify instance was collected')
+    t.equal(alive(), 0, 'every previous Fastify instance was collected')
     t.same(listeners(), before)
   })
 }

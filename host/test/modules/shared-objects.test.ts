@@ -4,12 +4,12 @@ import { rememberSharedObjects } from '../../src/modules/shared-objects.ts'
 const shared = globalThis as unknown as Record<string, unknown>
 const prototype = Object.prototype as unknown as Record<string, unknown>
 
-t.test('each change of what all code of the process shares is told', async (t) => {
+t.test('each change of what all code of the process shares is reported', async (t) => {
   const { parse } = JSON
   const { fetch } = globalThis
   const { flat } = Array.prototype
   const listener = () => {}
-  const changes: [change: () => void, undo: () => void, told: string][] = [
+  const changes: [change: () => void, undo: () => void, reported: string][] = [
     [
       () => Object.assign(prototype, { shout: 1 }),
       () => delete prototype.shout,
@@ -37,12 +37,12 @@ t.test('each change of what all code of the process shares is told', async (t) =
       'adds a listener for "uncaughtException" to the process',
     ],
   ]
-  for (const [change, undo, told] of changes) {
+  for (const [change, undo, reported] of changes) {
     const changeOfShared = rememberSharedObjects()
     change()
     const found = changeOfShared()
     undo()
-    t.equal(found, `it ${told}`)
+    t.equal(found, `it ${reported}`)
     t.equal(changeOfShared(), undefined)
   }
 })

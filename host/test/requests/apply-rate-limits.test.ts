@@ -14,16 +14,16 @@ import { addressLimit } from '../../src/requests/apply-rate-limits.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 import { testOnPostgres } from '../engines.ts'
 
-/** A route that answers whom it is for, and one that makes a guest of whom it is for, unless it is told to fail. */
+/** A route that returns whom it is for, and one that makes a guest of whom it is for, unless it is asked to fail. */
 const whoami: FixtureModule = {
   manifest: { id: 'who', routes: ['GET /who', 'POST /who'] },
   files: {
-    'index.js': `import { answer } from '@mortise/module-sdk'
+    'index.js': `import { respond } from '@mortise/module-sdk'
       export default async (app) => {
         app.get('/who', { config: { access: 'caller' } }, async ({ caller }) => ({ id: caller.id }))
         app.post('/who', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
-            return answer(request.headers.fail ? 409 : 201, { id: request.caller.id })
+            return respond(request.headers.fail ? 409 : 201, { id: request.caller.id })
           }))
       }`,
   },
@@ -35,11 +35,11 @@ async function running(t: Test, rateLimit: object, config: object = {}) {
   const application = await Application.start({ directory, environment: {} })
   t.teardown(() => application.close())
   const ask = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
-    const answer = await fetch(application.url + path, { headers, method })
+    const response = await fetch(application.url + path, { headers, method })
     return {
-      status: answer.status,
-      headers: answer.headers,
-      body: (await answer.json()) as { token: string },
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as { token: string },
     }
   }
   /** The statuses of so many requests, one after the other. */
@@ -103,14 +103,14 @@ t.test('each address has one rate limit for all its callers and routes', async (
   )
 })
 
-t.test('health probes always get an answer', async (t) => {
+t.test('health probes always get a response', async (t) => {
   const { ask, statuses } = await running(t, { maxPerAddress: 1 })
   t.same(await statuses(2, '/note'), [200, 429])
   for (const path of ['/health/live', '/health/ready']) t.same(await statuses(3, path), repeated(200, 3))
   t.equal((await ask('/health/live')).headers.get('ratelimit'), null)
 })
 
-t.test('new guests are counted by address, and only those that there are', async (t) => {
+t.test('new guests are counted by address, and only those that exist', async (t) => {
   const { ask, statuses, bearer } = await running(t, { maxNewGuests: 3 })
   t.same(await statuses(5, '/who'), repeated(200, 5), 'who reads is nobody yet')
   t.same(await statuses(5, '/who', { fail: 'yes' }, 'POST'), repeated(409, 5), 'nor is whose write fails')
@@ -119,7 +119,7 @@ t.test('new guests are counted by address, and only those that there are', async
   const refused = await ask('/guest', {}, 'POST')
   t.match(refused, { status: 429, body: { code: 'rate-limited', detail: /new guests/ } })
   t.ok(refused.headers.get('retry-after'))
-  t.same(await statuses(1, '/who', { 'guest-token': token }, 'POST'), [201], 'who is one already goes on')
+  t.same(await statuses(1, '/who', { 'guest-token': token }, 'POST'), [201], 'who is one already continues')
   t.same(await statuses(1, '/who', await bearer('alice'), 'POST'), [201])
 })
 
@@ -190,20 +190,20 @@ t.test('refusals are counted in a metric', async (t) => {
   t.match(figures, /^mortise_rate_limited_total\{limit="address"\} 0$/m)
 })
 
-/** A route that makes notes of bodies, one that has no body, and how many of the former were handled. */
+/** A route that makes notes of bodies, one that has no body, and how many of the previous were handled. */
 const notes: FixtureModule = {
   manifest: { id: 'notes', routes: ['POST /notes', 'DELETE /notes', 'GET /notes'] },
   files: {
-    'index.js': `import { answer } from '@mortise/module-sdk'
+    'index.js': `import { respond } from '@mortise/module-sdk'
       let handled = 0
       export default async (app) => {
         const config = { access: 'caller' }
         const body = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false }
         app.post('/notes', { config, schema: { body } }, (request) => {
           handled += 1
-          return request.transaction(function* () { return answer(201, {}) })
+          return request.transaction(function* () { return respond(201, {}) })
         })
-        app.delete('/notes', { config }, (request) => request.transaction(function* () { return answer(200, {}) }))
+        app.delete('/notes', { config }, (request) => request.transaction(function* () { return respond(200, {}) }))
         app.get('/notes', { config }, async () => ({ handled }))
       }`,
   },
@@ -262,7 +262,7 @@ t.test('the bytes of bodies have limits of their own, by caller and by address',
   const full = await send(20, bob)
   t.equal(full.status, 429)
   t.match(await full.json(), { detail: /an address may send/ })
-  t.equal((await send(20, {})).status, 429, 'nor has somebody new any left')
+  t.equal((await send(20, {})).status, 429, 'nor has someone new any left')
   t.equal(
     (await fetch(`${url}/notes`, { method: 'DELETE', headers: bob })).status,
     200,
@@ -308,8 +308,8 @@ t.test('a chunked body counts the bytes that were read, even if it is invalid', 
   /** What the address has used, with the two bytes by which it is found out. */
   const used = async () => {
     const headers = { ...alice, 'content-type': 'application/json' }
-    const { headers: answered } = await fetch(`${url}/notes`, { method: 'POST', headers, body: '{}' })
-    return 10_485_760 - Number(/"address-bytes";r=(\d+)/.exec(answered.get('ratelimit') as string)?.[1])
+    const { headers: responded } = await fetch(`${url}/notes`, { method: 'POST', headers, body: '{}' })
+    return 10_485_760 - Number(/"address-bytes";r=(\d+)/.exec(responded.get('ratelimit') as string)?.[1])
   }
   t.equal((await send(1000, 'application/json')).statusCode, 400)
   t.equal(await used(), 1002, 'what is no JSON')
@@ -386,12 +386,12 @@ testOnPostgres('hosts of one database come to share a limit', async (t, open, ur
   const one = await running(t, { max: 20 }, config)
   const two = await running(t, { max: 20 }, config)
   const alice = await one.bearer('alice')
-  // What is told is counted by the minute: not across the end of one, where less than a tenth may be left.
+  // What is reported is counted by the minute: not across the end of one, where less than a tenth may be left.
   const left = 60_000 - (Date.now() % 60_000)
   if (left < 15_000) await pause(left)
   t.same(await one.statuses(20, '/who', alice), repeated(200, 20))
   t.same(await two.statuses(2, '/who', alice), [200, 200])
-  const told = sql`SELECT 1 FROM mortise_rate GROUP BY id HAVING sum(count) >= 22`
-  while ((await storage.many(told)).length === 0) await pause(20)
+  const reported = sql`SELECT 1 FROM mortise_rate GROUP BY id HAVING sum(count) >= 22`
+  while ((await storage.many(reported)).length === 0) await pause(20)
   t.equal((await two.statuses(10, '/who', alice)).at(-1), 429)
 })

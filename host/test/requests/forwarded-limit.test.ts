@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
-/** A route whose answer begins and does not end. */
+/** A route whose response begins and does not end. */
 const endless: FixtureModule = {
   manifest: { id: 'endless', routes: ['GET /endless'] },
   files: {
@@ -29,10 +29,10 @@ async function running(t: Test, trustProxy: readonly string[]) {
   return async (path: string, forwardedFor?: string): Promise<IncomingMessage> => {
     const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
     const sent = request(application.url + path, { headers, agent: false }).end()
-    const [answer] = await once(sent, 'response')
-    answer.on('error', () => {})
-    answer.resume()
-    return answer
+    const [response] = await once(sent, 'response')
+    response.on('error', () => {})
+    response.resume()
+    return response
   }
 }
 

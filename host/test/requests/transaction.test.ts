@@ -1,4 +1,14 @@
-import { type Answer, answer, DAY, many, one, Problem, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  DAY,
+  many,
+  one,
+  Problem,
+  type RouteResponse,
+  respond,
+  run,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 import { defineProblems } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
@@ -26,10 +36,10 @@ async function noteApp(
     ...rest,
     routes: (app: FastifyInstance) => {
       app.post('/note', { config: { access: 'caller' }, schema }, (request) =>
-        request.transaction(() => steps(request) as Transaction<Answer>),
+        request.transaction(() => steps(request) as Transaction<RouteResponse>),
       )
       app.post('/hook', { config: { access: 'public' } }, (request) =>
-        request.transaction(() => steps(request) as Transaction<Answer>),
+        request.transaction(() => steps(request) as Transaction<RouteResponse>),
       )
       app.get('/me', { config: { access: 'caller' } }, async (request) => request.caller.id)
     },
@@ -50,12 +60,12 @@ async function noteApp(
   return { ...made, post, owners, guests }
 }
 
-function* addNote({ caller }: FastifyRequest): Transaction<Answer> {
+function* addNote({ caller }: FastifyRequest): Transaction<RouteResponse> {
   const note = yield* add(caller.id)
-  return answer(201, note, { location: `/note/${note.id}`, 'x-extra': 'yes' })
+  return respond(201, note, { location: `/note/${note.id}`, 'x-extra': 'yes' })
 }
 
-t.test('the first write of somebody new makes a guest, by header and cookie', async (t) => {
+t.test('the first write of someone new makes a guest, by header and cookie', async (t) => {
   const { app, post, owners, guests } = await noteApp(t, addNote)
   const response = await post()
   t.equal(response.statusCode, 201)
@@ -113,7 +123,7 @@ t.test('a write of a user makes no guest', async (t) => {
   t.strictSame(await guests(), [])
 })
 
-t.test('a problem undoes everything and becomes the answer', async (t) => {
+t.test('a problem undoes everything and becomes the response', async (t) => {
   const { post, owners, guests } = await noteApp(t, function* ({ caller }) {
     yield* add(caller.id)
     throw problems.create('full', 'No room.', { members: { limit: 1 }, headers: { 'retry-after': '9' } })
@@ -127,28 +137,28 @@ t.test('a problem undoes everything and becomes the answer', async (t) => {
   t.strictSame([await owners(), await guests()], [[], []])
 })
 
-t.test('an answer that cannot be sent undoes everything', async (t) => {
+t.test('a response that cannot be sent undoes everything', async (t) => {
   const schema = { response: { 201: Note, 202: {} } }
   const wrong: [string, (note: object) => unknown, RegExp][] = [
-    ['no answer', (note) => note, /must return answer\(status, body\)/],
-    ['nothing', () => undefined, /must return answer\(status, body\)/],
-    ['a body without a required field', () => answer(201, { id: 1 }), /"text" is required/],
-    ['a body that is no JSON', () => answer(202, { n: 1n }), /BigInt/],
+    ['no response', (note) => note, /must return respond\(status, body\)/],
+    ['nothing', () => undefined, /must return respond\(status, body\)/],
+    ['a body without a required field', () => respond(201, { id: 1 }), /"text" is required/],
+    ['a body that is no JSON', () => respond(202, { n: 1n }), /BigInt/],
     [
       'a status without a schema',
-      (note) => answer(200, note),
-      /POST \S+ answers 200, .* add 200 to schema.response/,
+      (note) => respond(200, note),
+      /POST \S+ returns 200, .* add 200 to schema.response/,
     ],
-    ['a status that is none', (note) => answer(99, note), /status from 200 to 599, not 99/],
-    ['a status of no final answer', (note) => answer(102, note), /not 102/],
-    ['a header of two lines', (note) => answer(201, note, { 'x-a': 'b\r\nc: d' }), /Invalid character/],
-    ['a header without a name', (note) => answer(201, note, { '': 'b' }), /Header name/],
-    ['a location of two lines', (note) => answer(201, note, { location: '/a\nb' }), /Invalid character/],
+    ['a status that is none', (note) => respond(99, note), /status from 200 to 599, not 99/],
+    ['a status of no final response', (note) => respond(102, note), /not 102/],
+    ['a header of two lines', (note) => respond(201, note, { 'x-a': 'b\r\nc: d' }), /Invalid character/],
+    ['a header without a name', (note) => respond(201, note, { '': 'b' }), /Header name/],
+    ['a location of two lines', (note) => respond(201, note, { location: '/a\nb' }), /Invalid character/],
   ]
-  for (const [name, answered, message] of wrong) {
+  for (const [name, responded, message] of wrong) {
     await t.test(name, async (t) => {
       const steps: Steps = function* ({ caller }) {
-        return answered(yield* add(caller.id))
+        return responded(yield* add(caller.id))
       }
       const { post, owners, guests, failures } = await noteApp(t, steps, { schema })
       const response = await post()
@@ -199,21 +209,21 @@ t.test('the body is serialized with the schema of its status', async (t) => {
       t,
       function* () {
         yield* many(sql`SELECT 1`)
-        return answer(status, body)
+        return respond(status, body)
       },
       { schema: response ? { response } : {} },
     )
-    const answered = await post()
-    t.equal(answered.statusCode, status)
-    t.equal(answered.body, text)
-    t.equal(answered.headers['content-type'], 'application/json; charset=utf-8')
+    const responded = await post()
+    t.equal(responded.statusCode, status)
+    t.equal(responded.body, text)
+    t.equal(responded.headers['content-type'], 'application/json; charset=utf-8')
   }
 })
 
-t.test('an answer without a body stays without one', async (t) => {
+t.test('a response without a body stays without one', async (t) => {
   const { post } = await noteApp(t, function* () {
     yield* many(sql`SELECT 1`)
-    return answer(204, undefined)
+    return respond(204, undefined)
   })
   const response = await post()
   t.equal(response.statusCode, 204)
@@ -225,7 +235,7 @@ t.test('a write without an effect issues a guest too; a failure does not', async
   let status = 200
   const { post, guests } = await noteApp(t, function* () {
     yield* many(sql`SELECT 1`)
-    return answer(status, { deleted: true })
+    return respond(status, { deleted: true })
   })
   t.ok((await post()).headers['guest-token'])
   status = 404
@@ -241,7 +251,7 @@ t.test('the base path is added to a Location of the module, and to no other', as
   const { app } = await noteApp(
     t,
     function* ({ caller }) {
-      return answer(201, yield* add(caller.id), { location })
+      return respond(201, yield* add(caller.id), { location })
     },
     { basePath: '/api/v1' },
   )
@@ -253,7 +263,7 @@ t.test('the base path is added to a Location of the module, and to no other', as
 
 t.test('a public route writes without a guest', async (t) => {
   const { app, owners, guests } = await noteApp(t, function* () {
-    return answer(200, yield* add('hook'))
+    return respond(200, yield* add('hook'))
   })
   const response = await app.inject({ method: 'POST', url: '/hook' })
   t.equal(response.statusCode, 200)
@@ -261,14 +271,14 @@ t.test('a public route writes without a guest', async (t) => {
   t.strictSame([await owners(), await guests()], [['hook'], []])
 })
 
-t.test('a generator that runs twice has one effect, one guest and one answer', async (t) => {
+t.test('a generator that runs twice has one effect, one guest and one response', async (t) => {
   let runs = 0
   const { app, post, owners, guests } = await noteApp(
     t,
     function* (request) {
       runs += 1
-      const answered = yield* addNote(request)
-      return runs === 1 ? answer(418, { first: true }, { 'x-first': 'yes' }) : answered
+      const responded = yield* addNote(request)
+      return runs === 1 ? respond(418, { first: true }, { 'x-first': 'yes' }) : responded
     },
     { rehearse: true },
   )
@@ -317,7 +327,7 @@ t.test('a request has one transaction; after one that failed it may try another'
         function* () {
           yield* run(sql`INSERT INTO note VALUES (${text})`)
           if (fails) throw problems.create('full', 'No room.')
-          return answer(200, { text })
+          return respond(200, { text })
         }
       app.post('/twice', { config }, async (request) => {
         await request.transaction(steps('a'))
@@ -358,14 +368,14 @@ t.test('nothing is sent before the commit, and no success after a failed commit'
     await commit.promise
     return result as never
   }
-  let answered = false
+  let responded = false
   const pending = post().then((response) => {
-    answered = true
+    responded = true
     return response
   })
   await begun.promise
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
-  t.notOk(answered)
+  t.notOk(responded)
   commit.reject(new Error('the disk is gone'))
   const response = await pending
   t.equal(response.statusCode, 500)

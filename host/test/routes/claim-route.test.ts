@@ -1,4 +1,4 @@
-import { answer, type GuestClaim, run, sql, type Transaction } from '@mortise/module-sdk'
+import { type GuestClaim, respond, run, sql, type Transaction } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { hostProblems } from '../../src/http/problems.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
@@ -6,7 +6,7 @@ import { type ClaimHandler, ClaimHandlers } from '../../src/requests/claim-handl
 import { bearer, setCookies, testApp } from '../callers/test-app.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 
-/** A host on which `take` is told of claims, which it notes in a table, and a guest. */
+/** A host on which `take` hears of claims, which it notes in a table, and a guest. */
 async function claiming(t: Test, open: Open, take: ClaimHandler = note, publicUrl?: string) {
   const storage = await open()
   await storage.migrate([hostMigrations])
@@ -32,7 +32,7 @@ async function claiming(t: Test, open: Open, take: ClaimHandler = note, publicUr
       app.post('/me', { config: { access: 'caller' } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`INSERT INTO taken (guest, owner) VALUES (${request.caller.id}, 'nobody')`)
-          return answer(201, { id: request.caller.id })
+          return respond(201, { id: request.caller.id })
         }),
       )
     },
@@ -67,10 +67,10 @@ const ANN = 'user:urn%3Atest%3Aapplication:ann'
 testOnEngines('repeated claims by one user claim the guest once', async (t, open) => {
   const { app, claim, becomeGuest, taken } = await claiming(t, open)
   const { token, id } = await becomeGuest()
-  for (const answered of [await claim({ 'guest-token': token }), await claim({ 'guest-token': token })]) {
-    t.equal(answered.statusCode, 200)
-    t.strictSame(answered.json(), { claimed: true })
-    t.strictSame(setCookies(answered), [])
+  for (const responded of [await claim({ 'guest-token': token }), await claim({ 'guest-token': token })]) {
+    t.equal(responded.statusCode, 200)
+    t.strictSame(responded.json(), { claimed: true })
+    t.strictSame(setCookies(responded), [])
   }
   t.strictSame(await taken(), [{ guest: id, owner: ANN }])
   t.equal((await app.inject({ url: '/me', headers: { 'guest-token': token } })).statusCode, 401)
@@ -84,10 +84,10 @@ testOnEngines('one of two concurrent claims of a guest succeeds', async (t, open
   const { claim, becomeGuest, taken } = await claiming(t, open)
   const { token } = await becomeGuest()
   const users = ['ann', 'ben', 'ann', 'ben']
-  const answers = await Promise.all(users.map((user) => claim({ 'guest-token': token }, user)))
-  const winners = new Set(users.filter((_, index) => answers[index]?.statusCode === 200))
+  const responses = await Promise.all(users.map((user) => claim({ 'guest-token': token }, user)))
+  const winners = new Set(users.filter((_, index) => responses[index]?.statusCode === 200))
   t.equal(winners.size, 1)
-  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 404, 404])
+  t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 200, 404, 404])
   t.equal((await taken()).length, 1)
 })
 
@@ -98,10 +98,10 @@ testOnEngines('every guest that cannot be claimed gives the same 404', async (t,
   await storage.transaction(() => run(sql`UPDATE mortise_guest SET expires_at = 1 WHERE claimed_by IS NULL`))
   const problems = new Set<string>()
   for (const token of [ben.token, old.token, 'x', '', 'A'.repeat(43), 'x'.repeat(4000)]) {
-    const answered = await claim({ 'guest-token': token })
-    t.equal(answered.statusCode, 404)
-    t.equal(answered.json().code, 'guest-not-found')
-    problems.add(answered.body.replace(answered.json().requestId, ''))
+    const responded = await claim({ 'guest-token': token })
+    t.equal(responded.statusCode, 404)
+    t.equal(responded.json().code, 'guest-not-found')
+    problems.add(responded.body.replace(responded.json().requestId, ''))
   }
   t.equal(problems.size, 1)
   t.equal((await taken()).length, 1)
@@ -143,9 +143,9 @@ testOnEngines('a claim clears the cookie of the claimed guest and no other', asy
   const [one, other, third] = [await becomeGuest(), await becomeGuest(), await becomeGuest()]
   const cleared = [/^guest=; Max-Age=0; /]
   t.strictSame(setCookies(await claim({ 'guest-token': one.token, cookie: `guest=${other.token}` })), [])
-  const answered = await claim({ cookie: `guest=${other.token}` })
-  t.equal(answered.statusCode, 200)
-  t.match(setCookies(answered), cleared)
+  const responded = await claim({ cookie: `guest=${other.token}` })
+  t.equal(responded.statusCode, 200)
+  t.match(setCookies(responded), cleared)
   const both = await claim({ cookie: `guest=x; guest=${third.token}` })
   t.equal(both.statusCode, 200, 'one that is planted beside it keeps nobody out')
   t.strictSame(setCookies(both), [])
@@ -179,17 +179,17 @@ testOnEngines('a guest that is claimed during a read gets an error and no data',
     read.meanwhile = async () => {}
     t.equal((await app.inject({ url: '/things', headers })).statusCode, has ? 200 : 404)
     read.meanwhile = () => claim(headers)
-    const answered = await app.inject({ url: '/things', headers })
-    t.equal(answered.statusCode, 401)
-    t.equal(answered.json().code, 'unauthorized')
-    t.equal(answered.headers.etag, undefined)
+    const responded = await app.inject({ url: '/things', headers })
+    t.equal(responded.statusCode, 401)
+    t.equal(responded.json().code, 'unauthorized')
+    t.equal(responded.headers.etag, undefined)
   }
 })
 
 testOnEngines('a module that fails to take over leaves everything unchanged', async (t, open) => {
   let fails = true
-  const { claim, app, becomeGuest, taken, failures } = await claiming(t, open, function* (told) {
-    yield* note(told)
+  const { claim, app, becomeGuest, taken, failures } = await claiming(t, open, function* (reported) {
+    yield* note(reported)
     if (fails) throw new Error('no luck')
   })
   const { token, id } = await becomeGuest()
@@ -241,7 +241,7 @@ testOnEngines('writes of a guest during its claim are transferred or refused', a
     ])
     t.equal(claimed.statusCode, 200)
     const done = [...before, ...after].filter(({ statusCode }) => statusCode === 201)
-    const own = done.filter((answered) => answered.json().id === id)
+    const own = done.filter((responded) => responded.json().id === id)
     const rows = (await taken()).filter((row) => (row as { guest: string }).guest === id)
     t.same(
       rows,

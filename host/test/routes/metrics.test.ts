@@ -14,8 +14,12 @@ async function running(t: Test, config: object = {}, ...modules: Parameters<type
   const application = await Application.start({ directory, environment: {} })
   t.teardown(() => application.close())
   const ask = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(application.url + path, init)
-    return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() }
+    const response = await fetch(application.url + path, init)
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      body: await response.text(),
+    }
   }
   /** The figure of a name with its labels, as they are written. */
   const figure = async (name: string) => {
@@ -94,14 +98,14 @@ t.test('requests of a previous generation count as in flight', async (t) => {
   }
   const { directory, application, ask, figure } = await running(t, {}, slow)
   t.equal(await figure('mortise_requests_in_flight'), 1, 'the one that asks')
-  const answer = await fetch(`${application.url}/slow`)
+  const response = await fetch(`${application.url}/slow`)
   t.equal(await figure('mortise_requests_in_flight'), 2)
   await uninstall(directory, 'slow')
   await callRunningHost(directory, 'activate')
   t.match(await ask('/slow'), { status: 404 })
   t.equal(await figure('mortise_requests_in_flight'), 2)
   process.emit('slow' as never)
-  await answer.text()
+  await response.text()
 })
 
 t.test('is for connections from allowed addresses, and for tokens with the scope', async (t) => {
@@ -132,15 +136,15 @@ t.test('the allowed origins are a setting', async (t) => {
   const { port } = new URL(both.application.url)
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   request({ host: '127.0.0.1', port, path: '/metrics' }, resolve).once('error', reject).end()
-  const answer = await promise
-  t.equal(answer.statusCode, 200, 'an IPv4 address that arrives as an IPv6 one')
-  await text(answer)
+  const response = await promise
+  t.equal(response.statusCode, 200, 'an IPv4 address that arrives as an IPv6 one')
+  await text(response)
   for (const wrong of ['10.0.0.0/33', '300.1.1.1', '::/129', 'localhost']) {
     await t.rejects(running(t, { metrics: { allow: [wrong] } }), { message: /metrics.allow.0.*CIDR/ }, wrong)
   }
 })
 
-testOnPostgres('connections to PostgreSQL are told', async (t, _open, url) => {
+testOnPostgres('connections to PostgreSQL are reported', async (t, _open, url) => {
   const { ask, figure } = await running(t, { database: url })
   await ask('/guest', { method: 'POST' })
   t.ok(((await figure('mortise_database_connections{state="idle"}')) as number) >= 1)

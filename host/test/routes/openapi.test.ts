@@ -329,7 +329,7 @@ t.test('names the server by publicUrl and base path, and paths relative to it', 
   }
 })
 
-t.test('says which headers an answer may have', async (t) => {
+t.test('says which headers a response may have', async (t) => {
   const Note = Type.Object({ id: Type.String() })
   const config = { access: 'caller', module: 'api-note' } as const
   const { paths, components } = await documentOf(t, {
@@ -430,12 +430,12 @@ t.test('refers to a titled schema by its name', async (t) => {
     },
   })
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-  const answerOf = (path: string) => paths[path].get.responses[200].content['application/json'].schema
+  const responseOf = (path: string) => paths[path].get.responses[200].content['application/json'].schema
   t.equal(paths['/line'].get.responses[200].description, 'the line')
-  t.strictSame(answerOf('/line'), ref('Line'))
-  t.strictSame(answerOf('/lines'), ref('LineList'))
-  t.strictSame(answerOf('/other'), ref('two.Line'), "another module's of the same name")
-  t.equal(answerOf('/said').title, 'Not a name')
+  t.strictSame(responseOf('/line'), ref('Line'))
+  t.strictSame(responseOf('/lines'), ref('LineList'))
+  t.strictSame(responseOf('/other'), ref('two.Line'), "another module's of the same name")
+  t.equal(responseOf('/said').title, 'Not a name')
   t.strictSame(components.schemas.Line.properties, {
     price: ref('Price'),
     old: { anyOf: [ref('Price'), { type: 'null' }] },

@@ -36,14 +36,14 @@ interface Sent {
 export async function startCollector(t: Test) {
   const spans: Span[] = []
   const bodies: string[] = []
-  const state = { batches: 0, answer: (response: ServerResponse): unknown => response.end('{}') }
+  const state = { batches: 0, response: (response: ServerResponse): unknown => response.end('{}') }
   const news = new EventTarget()
   const server = createServer(async (request, response) => {
     const sent = (await json(request)) as Sent
     state.batches += 1
     bodies.push(JSON.stringify(sent))
     if (request.url === '/v1/traces') spans.push(...spansOf(sent))
-    state.answer(response)
+    state.response(response)
     news.dispatchEvent(new Event('batch'))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -58,9 +58,9 @@ export async function startCollector(t: Test) {
     /** What was sent, as it was. */
     bodies,
     close,
-    /** What it answers with from now on. */
-    answerWith(answer: typeof state.answer): void {
-      state.answer = answer
+    /** What it responds with from now on. */
+    respondWith(response: typeof state.response): void {
+      state.response = response
     },
     /** Resolves to a value as soon as there is one: looks again after each batch. */
     async until<Value>(look: () => Value | undefined): Promise<Value> {

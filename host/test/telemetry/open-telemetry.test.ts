@@ -39,7 +39,7 @@ const note = (version = '1.0.0'): FixtureModule => ({
   files: {
     'migrations/001-note.sql': 'CREATE TABLE note (text TEXT);',
     'migrations/001-note.down.sql': 'DROP TABLE note;',
-    'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule, run, sql } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
       const { plugin, problem } = defineModule('note', {
         problems: { 'unknown-note': { status: 404, title: 'There is no such note' } },
@@ -59,7 +59,7 @@ const note = (version = '1.0.0'): FixtureModule => ({
         app.post('/note', { config: { access }, schema: { body: Note } }, (request) =>
           request.transaction(function* () {
             yield* run(sql\`INSERT INTO note (text) VALUES (\${request.body.text})\`)
-            return answer(201, {})
+            return respond(201, {})
           }))
       })`,
   },
@@ -74,10 +74,10 @@ async function running(t: Test, settings: object = {}) {
   t.teardown(() => application.close())
   const { spans, until } = collector
   const ask = async (path: string, { headers, ...init }: RequestInit = {}) => {
-    const answer = await fetch(application.url + path, { ...init, headers: { ...headers } })
-    await answer.text()
-    const id = answer.headers.get('request-id')
-    return { id, status: answer.status }
+    const response = await fetch(application.url + path, { ...init, headers: { ...headers } })
+    await response.text()
+    const id = response.headers.get('request-id')
+    return { id, status: response.status }
   }
   /** The span of a request. */
   const spanOf = ({ id }: { readonly id: string | null }) =>
@@ -87,15 +87,15 @@ async function running(t: Test, settings: object = {}) {
 
 t.test('a request is a span of the trace that it comes with', async (t) => {
   const { ask, spanOf, collector } = await running(t, { name: 'Shop' })
-  const answer = await ask('/note?secret=of-the-query', {
+  const response = await ask('/note?secret=of-the-query', {
     headers: {
       traceparent: `00-${trace}-${parent}-01`,
       'guest-token': 'secret-of-the-guest',
       cookie: 'guest=secret-of-the-cookie',
     },
   })
-  t.equal(answer.status, 400, 'the query is unknown')
-  t.match(await spanOf(answer), {
+  t.equal(response.status, 400, 'the query is unknown')
+  t.match(await spanOf(response), {
     name: 'GET /note',
     kind: 2,
     traceId: trace,
@@ -115,7 +115,7 @@ t.test('a request is a span of the trace that it comes with', async (t) => {
 })
 
 t.test(
-  'without a valid traceparent a request begins a trace, and one that is not sampled is not told',
+  'without a valid traceparent a request begins a trace, and one that is not sampled is not reported',
   async (t) => {
     const { ask, spanOf, collector } = await running(t)
     const unsampled = await ask('/note', { headers: { traceparent: `00-${trace}-${parent}-00` } })
@@ -168,13 +168,13 @@ t.test('health probes leave no trace', async (t) => {
   t.notOk(collector.spans.some(({ name }) => /health|metrics/.test(name)))
 })
 
-t.test('every request has one span, whichever generation answers it', async (t) => {
+t.test('every request has one span, whichever generation serves it', async (t) => {
   const { ask, spanOf, collector, directory } = await running(t)
-  const answers: Awaited<ReturnType<typeof ask>>[] = []
+  const responses: Awaited<ReturnType<typeof ask>>[] = []
   let isOver = false
   const callers = Array.from({ length: 2 }, async () => {
     while (!isOver) {
-      answers.push(await ask('/note'))
+      responses.push(await ask('/note'))
       await nextTurn()
     }
   })
@@ -184,12 +184,12 @@ t.test('every request has one span, whichever generation answers it', async (t) 
   }
   isOver = true
   await Promise.all(callers)
-  t.ok(answers.every(({ status }) => status === 200))
-  for (const answer of answers) await spanOf(answer)
-  const told = collector.spans.map(({ attributes }) => attributes['mortise.request_id']).filter(Boolean)
-  t.equal(told.length, new Set(told).size, 'no request has two')
+  t.ok(responses.every(({ status }) => status === 200))
+  for (const response of responses) await spanOf(response)
+  const reported = collector.spans.map(({ attributes }) => attributes['mortise.request_id']).filter(Boolean)
+  t.equal(reported.length, new Set(reported).size, 'no request has two')
   const processes = new Set(collector.spans.map(({ resource }) => resource['service.instance.id']))
-  t.match([...processes], [new RegExp(`:${process.pid}$`)], 'what tries modules out tells nothing')
+  t.match([...processes], [new RegExp(`:${process.pid}$`)], 'what tries modules out shows nothing')
 })
 
 t.test('pending spans are sent at the stop', async (t) => {
@@ -205,7 +205,7 @@ t.test('a collector that hangs delays neither requests nor the stop', async (t) 
   setVariable(t, 'OTEL_EXPORTER_OTLP_TIMEOUT', '60000')
   const { ask, application, collector } = await running(t)
   const held: ServerResponse[] = []
-  collector.answerWith((response) => held.push(response))
+  collector.respondWith((response) => held.push(response))
   t.teardown(() => {
     for (const response of held) response.end('{}')
   })
@@ -233,9 +233,9 @@ t.test('one line says that traces are lost, and one that they are taken again', 
     t.match((await app.inject('/note')).body, /^00-[\da-f]{32}-[\da-f]{16}-01$/)
     await collector.until(() => collector.bodies[before])
   }
-  collector.answerWith((response) => response.writeHead(500).end())
+  collector.respondWith((response) => response.writeHead(500).end())
   for (let round = 0; round < 3; round++) await batch()
-  collector.answerWith((response) => response.end('{}'))
+  collector.respondWith((response) => response.end('{}'))
   for (let round = 0; round < 3; round++) await batch()
   await tracing.close()
   t.match(lines, [/^traces are lost.*: /, /^the collector accepts traces again$/])

@@ -119,8 +119,8 @@ t.test(
     for (let id = 0; id < 20; id++) await app.inject('/broken')
     t.equal(lines.length, 30)
     await app.close()
-    const told = lines.slice(30).map(({ level, route, alike }) => [level, route, alike])
-    t.strictSame(told.sort(), [
+    const reported = lines.slice(30).map(({ level, route, alike }) => [level, route, alike])
+    t.strictSame(reported.sort(), [
       [40, 'GET /broken', 10],
       [40, 'GET /busy/:id', 90],
       [50, 'GET /broken', 10],

@@ -16,7 +16,7 @@ for (const [what, header] of Object.entries({
   'a trace of zeros': `00-${'0'.repeat(32)}-${parent}-01`,
   'a parent of zeros': `00-${trace}-${'0'.repeat(16)}-01`,
   'upper case': `00-${trace.toUpperCase()}-${parent}-01`,
-  'a version that there is not': `ff-${trace}-${parent}-01`,
+  'a version that does not exist': `ff-${trace}-${parent}-01`,
   'more than its version has': `00-${trace}-${parent}-01-more`,
   'one that was sent twice': `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
 })) {

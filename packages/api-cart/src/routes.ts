@@ -1,4 +1,4 @@
-import { answer, type Database, Deleted, IdParams, List, type ModuleInstance } from '@mortise/module-sdk'
+import { type Database, Deleted, IdParams, List, type ModuleInstance, respond } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
 import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
@@ -46,7 +46,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
     (request) =>
       request.transaction(function* () {
         const { item, added } = yield* addItem(request.caller, request.body)
-        return added ? answer(201, item, { location: `/cart/item/${item.id}` }) : item
+        return added ? respond(201, item, { location: `/cart/item/${item.id}` }) : item
       }),
   )
 

@@ -33,11 +33,11 @@ testOnEngines(
       const adding = Array.from({ length: 10 }, (_, index) => add(`before ${index}`))
       const claims = [...users, ...users].map((user) => user.claim(guest))
       adding.push(...Array.from({ length: 10 }, (_, index) => add(`after ${index}`)))
-      const answers = await Promise.all(claims)
+      const responses = await Promise.all(claims)
       await Promise.all(adding)
-      const won = answers.findIndex(({ statusCode }) => statusCode === 200) % 2
+      const won = responses.findIndex(({ statusCode }) => statusCode === 200) % 2
       t.same(
-        answers.map(({ statusCode }) => statusCode),
+        responses.map(({ statusCode }) => statusCode),
         [0, 1, 0, 1].map((user) => (user === won ? 200 : 404)),
       )
       const [winner, loser] = won === 0 ? users : users.toReversed()
@@ -59,7 +59,7 @@ function* byIndex(): Transaction<void> {
 }
 
 /** A claim that begins before a change of the user's cart and ends after it, if transactions run in parallel. */
-async function changeAmidClaim(t: Test, engine: TestEngine, change: (tea: string) => Transaction<unknown>) {
+async function changeDuringClaim(t: Test, engine: TestEngine, change: (tea: string) => Transaction<unknown>) {
   const { database } = await cartHost(t, { rehearse: false })
   const { item } = await database.transaction(() => addItem(user, { product: 'tea', quantity: 2 }))
   for (const product of ['tea', 'milk'])
@@ -88,7 +88,7 @@ async function changeAmidClaim(t: Test, engine: TestEngine, change: (tea: string
 testOnEngines(
   'an item removed during a claim stays away, unless the guest still had it',
   async (t, engine) => {
-    const lines = await changeAmidClaim(t, engine, (tea) => removeItem(user, tea))
+    const lines = await changeDuringClaim(t, engine, (tea) => removeItem(user, tea))
     t.same(lines, engine === 'postgres' ? ['1 tea', '1 milk'] : ['1 milk'])
   },
 )
@@ -96,7 +96,7 @@ testOnEngines(
 testOnEngines(
   'an item added during a claim shares one line with the same product of the guest',
   async (t, engine) => {
-    const lines = await changeAmidClaim(t, engine, () => addItem(user, { product: 'milk', quantity: 5 }))
+    const lines = await changeDuringClaim(t, engine, () => addItem(user, { product: 'milk', quantity: 5 }))
     t.same(lines, ['2 tea', engine === 'postgres' ? '5 milk' : '6 milk'])
   },
 )

@@ -271,7 +271,7 @@ testOnEngines("another caller's item is 404 for every method", async (t) => {
         problems.add(response.body.replace(requestId, ''))
       }
     }
-    t.equal(problems.size, 1, 'and nothing tells these apart')
+    t.equal(problems.size, 1, 'and nothing distinguishes these')
     await stranger.delete('/cart')
     t.same((await stranger.get('/cart/item')).json(), { data: [] })
   }
@@ -362,6 +362,6 @@ testOnEngines('an item added twice with the same key is added once', async (t) =
   const place = `/cart/item/${twins[0]?.json().id}`
   await ann.patch(place, { quantity: 5 }, key)
   await ann.patch(place, { quantity: 9 })
-  t.equal((await ann.patch(place, { quantity: 5 }, key)).json().quantity, 5, 'what was answered then')
+  t.equal((await ann.patch(place, { quantity: 5 }, key)).json().quantity, 5, 'the response of that time')
   t.equal((await ann.get('/cart')).json().totalQuantity, 9)
 })

@@ -1,12 +1,12 @@
 import type { CartContract } from '@mortise/api-cart/contract'
 import {
-  answer,
   CursorPageOf,
   type Database,
   Deleted,
   IdParams,
   List,
   type ModuleInstance,
+  respond,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import {
@@ -68,7 +68,7 @@ export function purchaseRoutes(
     (request) =>
       request.transaction(function* () {
         const purchase = yield* createPurchase(request.caller, request.body, cart)
-        return answer(201, purchase, { location: `/purchase/${purchase.id}` })
+        return respond(201, purchase, { location: `/purchase/${purchase.id}` })
       }),
   )
 

@@ -112,13 +112,13 @@ async function tryWalk(host: TestHost, { owners, turns, rpp, list, statuses }: W
   for (const one of turns[0] ?? []) await take(one)
   let throughout = [...model.keys()].filter(matches)
   for (let turn = 1, more = true; more; turn++) {
-    const answer = await purchases.read(reader, query, met.at(-1))
-    for (const { id } of answer.data) {
+    const response = await purchases.read(reader, query, met.at(-1))
+    for (const { id } of response.data) {
       ok(matches(id), `${id} matches`)
       ok(!met.includes(id), `${id} is met once`)
       met.push(id)
     }
-    more = answer.more
+    more = response.more
     for (const one of more ? (turns[turn] ?? []) : []) {
       await take(one)
       throughout = throughout.filter(matches)

@@ -387,7 +387,7 @@ testOnEngines("another caller's purchase is 404 for every method", async (t) => 
         problems.add(response.body.replace(response.json().requestId, ''))
       }
     }
-    t.equal(problems.size, 1, 'and nothing tells these apart')
+    t.equal(problems.size, 1, 'and nothing distinguishes these')
     t.equal((await stranger.get('/purchase')).json().total, 1)
     for (const whose of ['*', 'user:owner']) {
       const response = await stranger.get(`/purchase?owner=${whose}`)
@@ -492,7 +492,7 @@ testOnEngines(
     t.equal(
       (await ann.patch(place, { status: 'lost' }, seen)).statusCode,
       400,
-      'what is wrong anyway is told first',
+      'what is wrong anyway is reported first',
     )
     t.equal((await ann.patch(`/purchase/${UNKNOWN}`, { status: 'cancelled' }, seen)).statusCode, 404)
     const present = { 'if-match': confirmed.headers.etag as string }

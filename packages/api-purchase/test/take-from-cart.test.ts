@@ -103,13 +103,13 @@ testOnEngines('takeFromCart is a boolean', async (t) => {
 testOnEngines('16 concurrent purchases never take more than the cart had', async (t) => {
   const ann = (await shop(t, false)).user('ann')
   await fill(ann, { tea: 20, milk: 100 })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 16 }, () => purchase(ann, { tea: 3, milk: 1 }, true)),
   )
-  const created = answers.filter(({ statusCode }) => statusCode === 201)
+  const created = responses.filter(({ statusCode }) => statusCode === 201)
   t.equal(created.length, 6)
   t.same(
-    answers.filter(({ statusCode }) => statusCode !== 201).map((refused) => refused.json().code),
+    responses.filter(({ statusCode }) => statusCode !== 201).map((refused) => refused.json().code),
     Array(10).fill('cart-changed'),
   )
   t.same(await linesOf(ann), { tea: 2, milk: 94 })

@@ -2,7 +2,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { Application } from '@mortise/host/serving'
 import { watchStatements } from './count-statements.ts'
 
-// A separate process: the host, in which a minute lasts a second for its jobs. It answers each
+// A separate process: the host, in which a minute lasts a second for its jobs. It responds each
 // further message with the holds of its event loop since the one before.
 
 export interface Hold {

@@ -22,7 +22,7 @@ export interface CostOptions {
 
 /** A write of one row with an event, divided by the same write without one. */
 export interface CostReport {
-  readonly told: Cost
+  readonly reported: Cost
   /** With an event handler on the same host as well. */
   readonly heard: Cost
 }
@@ -80,24 +80,24 @@ export async function measureEventCost({ rounds, seconds, database }: CostOption
     const hearing = await startHost('hearing', true)
     const measured = {
       silent: () => load(deaf, true),
-      told: () => load(deaf, false),
+      reported: () => load(deaf, false),
       heard: () => load(hearing, false),
     }
     const measure = async () => ({
       silent: await measured.silent(),
-      told: await measured.told(),
+      reported: await measured.reported(),
       heard: await measured.heard(),
     })
     // The JIT needs some thousand requests.
     for (const _time of [1, 2]) await measure()
     const measurements: Awaited<ReturnType<typeof measure>>[] = []
     for (let round = 0; round < rounds; round += 1) measurements.push(await measure())
-    const costOf = (kind: 'told' | 'heard'): Cost => {
+    const costOf = (kind: 'reported' | 'heard'): Cost => {
       const ratio = (name: 'throughput' | 'p99' | 'cpu') =>
         summarize(measurements.map((each) => each[kind][name] / each.silent[name]))
       return { throughput: ratio('throughput'), p99: ratio('p99'), cpu: ratio('cpu') }
     }
-    return { told: costOf('told'), heard: costOf('heard') }
+    return { reported: costOf('reported'), heard: costOf('heard') }
   } finally {
     await Promise.all([...hosts, generator].map((each) => each.stop()))
     for (const schema of schemas) await schema.drop()

@@ -46,7 +46,7 @@ async function fillCart(url: string, credentials: Credentials, count: number): P
   for (const product of products(count)) {
     const response = await send(url, addItem(known, product))
     if (response.status !== 201)
-      throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+      throw new Error(`${url} returned ${response.status}: ${await response.text()}`)
     await response.arrayBuffer()
     const token = response.headers.get('guest-token')
     if (token !== null) known = { 'guest-token': token }

@@ -7,7 +7,7 @@ import { withWal } from './fill-schema.ts'
 import type { LoadResult } from './load.ts'
 import { type Ratios, summarize } from './ratios.ts'
 import type { Other, Scenario } from './scenarios.ts'
-import { assertSameAnswers, type ComparedServer, type ServerName, withServers } from './servers.ts'
+import { assertSameResponses, type ComparedServer, type ServerName, withServers } from './servers.ts'
 
 export interface BenchmarkOptions {
   readonly scenarios: readonly Scenario[]
@@ -92,7 +92,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Report> {
     options.onProgress?.('preparing')
     return await withServers({ ...options, directory }, (servers) =>
       withWal(options.postgres, async (wal) => {
-        await assertSameAnswers(servers)
+        await assertSameResponses(servers)
         const comparisons: Comparison[] = []
         const costs: Cost[] = []
         for (const scenario of options.scenarios) {
@@ -155,7 +155,7 @@ async function measure(
   if (result.failures > 0 || result.requests === 0) {
     throw new Error(
       `${scenario.name}: ${result.failures} of ${result.requests} requests failed on "${server.name}", ` +
-        'so the run says nothing: ask the server by hand what it answers',
+        'so the run says nothing: ask the server by hand what it returns',
     )
   }
   const perRequest = (key: 'cpu' | 'written' | 'allocated') => (after[key] - before[key]) / result.requests

@@ -127,19 +127,19 @@ export async function otherCheckout(directory: string): Promise<Checkout> {
  * Skips the host of another checkout, whose responses may differ because of the change.
  * @throws {Error} if the other servers' responses differ in more than ids and times
  */
-export async function assertSameAnswers(servers: readonly ComparedServer[]): Promise<void> {
+export async function assertSameResponses(servers: readonly ComparedServer[]): Promise<void> {
   for (const scenario of scenarios) {
-    const answers = new Map<string, string>()
+    const responses = new Map<string, string>()
     for (const server of servers) {
       if (server.name === 'host before') continue
       const [request] = server.plan(scenario).connections[0] ?? []
       if (!request) throw new Error(`${scenario.name} asks nothing`)
-      answers.set(server.name, await comparableResponse(await send(server.url, request)))
+      responses.set(server.name, await comparableResponse(await send(server.url, request)))
     }
-    if (new Set(answers.values()).size === 1) continue
-    const told = Array.from(answers, ([name, answer]) => `--- ${name}\n${answer}`).join('\n')
+    if (new Set(responses.values()).size === 1) continue
+    const reported = Array.from(responses, ([name, response]) => `--- ${name}\n${response}`).join('\n')
     throw new Error(
-      `${scenario.name} is answered differently, so it cannot be compared: adapt the bare server.\n${told}`,
+      `${scenario.name} gets another response, so it cannot be compared: adapt the bare server.\n${reported}`,
     )
   }
 }

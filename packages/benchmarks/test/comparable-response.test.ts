@@ -16,7 +16,7 @@ t.test('ids and times are alike', async (t) => {
 
 t.test('anything else makes a difference: a value, the status, the prefix of an id', async (t) => {
   const time = '2026-11-21T09:30:00.000Z'
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [
       item(one, time, 1),
       item(one, time, 2),
@@ -24,5 +24,5 @@ t.test('anything else makes a difference: a value, the status, the prefix of an 
       item(one.replace('item', 'cart'), time, 1),
     ].map(comparableResponse),
   )
-  t.equal(new Set(answers).size, answers.length)
+  t.equal(new Set(responses).size, responses.length)
 })

@@ -185,7 +185,7 @@ const MOST_BY_CURSOR: Record<TestEngine, number> = { sqlite: 60, postgres: 120 }
 /** A page of some types or of a subject looks at 1,000 events. */
 const MOST_LOOKED_AT: Record<TestEngine, number> = { sqlite: 200, postgres: 2_500 }
 
-/** Up to `count` events, of which every second is Ann's, and every fifth of one subject. */
+/** Up to `count` events: every second is Ann's, and every fifth has one subject. */
 async function fillEvents({ database }: TestHost, ann: string, count: number): Promise<void> {
   const { last } = await database.one<{ last: number }>(
     sql`SELECT coalesce(max(position), 0) AS last FROM mortise_event`,

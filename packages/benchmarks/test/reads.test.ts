@@ -33,13 +33,13 @@ async function hashOf({ database }: TestHost): Promise<string> {
   return hash.digest('hex')
 }
 
-onEngines<Test>(test)('no GET writes anything, whoever asks and whatever it answers', async (t) => {
+onEngines<Test>(test)('no GET writes anything, for any caller and any response', async (t) => {
   const host = await createTestHost(t, { modules, rehearse: false })
   const callers = {
     user: host.user('ann'),
     clerk: host.user('clerk', 'admin'),
     guest: host.guest(),
-    somebody: host.guest(),
+    newcomer: host.guest(),
   }
   const key = { 'idempotency-key': 'k' }
   const ids: string[] = ['self-check', 'k']
@@ -94,7 +94,7 @@ onEngines<Test>(test)('a GET shows one moment, whatever is written meanwhile', a
   }
   const torn: unknown[] = []
   const seen = new Set<string>()
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
   const read = async (path: string, isOne: (body: any) => boolean) => {
     while (isWriting) {
       const { body } = await reader.get(path)
@@ -123,5 +123,5 @@ onEngines<Test>(test)('a GET shows one moment, whatever is written meanwhile', a
     ),
   ])
   t.same(torn, [])
-  t.ok(seen.size > 12, `${seen.size} different answers`)
+  t.ok(seen.size > 12, `${seen.size} different responses`)
 })

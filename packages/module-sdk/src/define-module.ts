@@ -63,7 +63,7 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * may be late, such as deleting expired rows. Each run is one short transaction. Return true if
    * there may be more to do: `work` then runs again at once. The host logs a run that fails. After
    * a gap of more than an hour it waits 15 minutes, because the clock may be wrong.
-   * @param name tells this work from the module's other works
+   * @param name distinguishes this work from the module's other works
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void
   /**
@@ -75,7 +75,7 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * A job happens at least once. It happens again, with the same id, if a host dies after the effect
    * and before the job's end is stored, or does not reach the database for ten seconds: then another
    * host takes the job over, perhaps while the first is still at work.
-   * @param name tells this work from the module's other works; jobs are stored with it
+   * @param name distinguishes this work from the module's other works; jobs are stored with it
    */
   work<Data = unknown>(name: string, options: WorkOptions, perform: Perform<Data>): Work<Data>
   /**

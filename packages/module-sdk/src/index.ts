@@ -59,8 +59,6 @@ export {
 } from './schemas.ts'
 export { byEngine, type Engine, forUpdate, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
 export {
-  type Answer,
-  answer,
   type Database,
   DatabaseError,
   type DatabaseErrorKind,
@@ -74,6 +72,8 @@ export {
   maybeOne,
   type NewEvent,
   one,
+  type RouteResponse,
+  respond,
   run,
   type Statement,
   type Step,

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Audit } from './audit.ts'
 import type { StreamedEvents } from './event-stream.ts'
-import type { Answer, Transaction } from './transaction.ts'
+import type { RouteResponse, Transaction } from './transaction.ts'
 
 /**
  * The access to a route, in `config.access`: everyone, without authentication (`public`), any
@@ -79,7 +79,7 @@ export interface IfMatch {
 }
 
 /**
- * What the steps of a route return, by its response schemas: an answer with a declared status, or
+ * What the steps of a route return, by its response schemas: a response with a declared status, or
  * the body of a declared 200. Problems are thrown.
  */
 export type Returned<Schema> = Schema extends { readonly response: infer Responses }
@@ -88,7 +88,7 @@ export type Returned<Schema> = Schema extends { readonly response: infer Respons
 
 /** A spread makes strings of statuses. One such as `2xx` allows everything. */
 type ReturnedAs<Status, Schema> = `${Status & (string | number)}` extends `${infer Code extends number}`
-  ? Answer<Code, Sent<Schema>> | (200 extends Code ? Sent<Schema> : never)
+  ? RouteResponse<Code, Sent<Schema>> | (200 extends Code ? Sent<Schema> : never)
   : unknown
 type Sent<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
@@ -118,7 +118,7 @@ declare module 'fastify' {
     readonly caller: Caller
     /**
      * Runs a write and sends its response. A route ends with `return request.transaction(…)`.
-     * `steps` returns the body of a 200, or `answer(status, body, headers)`. The whole write is
+     * `steps` returns the body of a 200, or `respond(status, body, headers)`. The whole write is
      * this one transaction. Any error from `steps` rolls it back; a Problem becomes the response.
      *
      * With an `Idempotency-Key` the write takes effect once, and repeated requests get the same

@@ -162,10 +162,10 @@ export function defineEvents<Types extends EventSchemas>(source: string, types: 
 }
 
 /** `Symbol.for`, because a host can load several copies of the SDK. */
-const kAnswer = Symbol.for('mortise.answer')
+const kRouteResponse = Symbol.for('mortise.response')
 
 /** The response to a request, decided inside its transaction: see `request.transaction`. */
-export interface Answer<Status = number, Body = unknown> {
+export interface RouteResponse<Status = number, Body = unknown> {
   readonly status: Status
   readonly body: Body
   readonly headers: Readonly<Record<string, string>>
@@ -177,17 +177,17 @@ export interface Answer<Status = number, Body = unknown> {
  * @param headers lower-case names; write a `location` as a path of the module
  * (`/cart/item/item_…`): the host adds the base path
  */
-export function answer<Status extends number, Body>(
+export function respond<Status extends number, Body>(
   status: Status,
   body: Body,
   headers: Readonly<Record<string, string>> = {},
-): Answer<Status, Body> {
-  return Object.assign({ status, body, headers }, { [kAnswer]: true })
+): RouteResponse<Status, Body> {
+  return Object.assign({ status, body, headers }, { [kRouteResponse]: true })
 }
 
-/** Whether `answer` made this value, in any copy of the SDK. */
-export const isAnswer = (value: unknown): value is Answer =>
-  typeof value === 'object' && value !== null && kAnswer in value
+/** Whether `respond` made this value, in any copy of the SDK. */
+export const isRouteResponse = (value: unknown): value is RouteResponse =>
+  typeof value === 'object' && value !== null && kRouteResponse in value
 
 /** The database for modules, independent of the engine. */
 export interface Database {

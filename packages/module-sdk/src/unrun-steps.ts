@@ -1,5 +1,5 @@
 // For the engine, the probe and the test kit. A step that a part of a transaction has made and never
-// begun is forgotten: somebody left out `yield*`. What is noted is private to this file.
+// begun is forgotten: someone left out `yield*`. What is noted is private to this file.
 
 /** The steps of the running part of a transaction, by what they are about; undefined outside of one. */
 let unrun: unknown[] | undefined

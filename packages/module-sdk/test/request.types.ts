@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import {
-  answer,
   Binary,
   type ContractRegistry,
   type CursorPage,
@@ -12,6 +11,7 @@ import {
   one,
   type Page,
   PageOf,
+  respond,
   run,
   sql,
   type Transaction,
@@ -31,17 +31,17 @@ function* returning<Result>(result: Result): Transaction<Result> {
 export function routes(app: ModuleInstance) {
   app.post('/arrow', { config, schema }, (request) =>
     request.transaction(function* () {
-      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
+      return respond(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     }),
   )
   app.post('/async', { config, schema }, async (request) => {
     return request.transaction(function* () {
-      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
+      return respond(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     })
   })
   app.post('/awaited', { config, schema }, async (request, reply) => {
     await request.transaction(function* () {
-      return answer(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
+      return respond(201, yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`))
     })
     return reply
   })
@@ -51,27 +51,27 @@ export function routes(app: ModuleInstance) {
     }),
   )
   app.put(
-    '/answers',
+    '/responses',
     { config, schema: { response: { ...schema.response, 200: Thing } } },
     async (request) => {
       const body = { a: 'a' }
       await request.transaction(() => returning(body))
-      await request.transaction(() => returning(answer(201, body, { location: '/thing' })))
-      await request.transaction(() => returning(body.a === 'b' ? answer(409, { code: 'b' }) : body))
+      await request.transaction(() => returning(respond(201, body, { location: '/thing' })))
+      await request.transaction(() => returning(body.a === 'b' ? respond(409, { code: 'b' }) : body))
       // @ts-expect-error 202 is not declared
-      await request.transaction(() => returning(answer(202, body)))
+      await request.transaction(() => returning(respond(202, body)))
       // @ts-expect-error 201 has another body
-      await request.transaction(() => returning(answer(201, { code: 'b' })))
+      await request.transaction(() => returning(respond(201, { code: 'b' })))
       // @ts-expect-error 200 has another body
       await request.transaction(() => returning({ code: 'b' }))
     },
   )
-  // @ts-expect-error it answers 201, and no 200
+  // @ts-expect-error it returns 201, and no 200
   app.put('/created', { config, schema }, (request) => request.transaction(() => returning({ a: 'a' })))
   app.put('/class', { config, schema: { response: { '2xx': Thing } } }, (request) =>
-    request.transaction(() => returning(answer(202, { a: 'a' }))),
+    request.transaction(() => returning(respond(202, { a: 'a' }))),
   )
-  app.put('/undeclared', { config }, (request) => request.transaction(() => returning(answer(202, 1))))
+  app.put('/undeclared', { config }, (request) => request.transaction(() => returning(respond(202, 1))))
   const Row = Type.Object({ id: Type.String() })
   const page = {} as Page<{ id: string }>
   const following = {} as CursorPage<{ id: string }>
@@ -132,7 +132,7 @@ export function* steps(): Transaction<number> {
   // @ts-expect-error a row has what its type says
   rows[0]?.b
   const changes: number = yield* run(sql`DELETE`)
-  // @ts-expect-error what a raw step answers is unknown
+  // @ts-expect-error what a raw step returns is unknown
   const raw: number = yield { query: sql`DELETE`, want: 'changes' }
   return changes + raw
 }

@@ -17,7 +17,7 @@ export function sqliteDriver(schema: string) {
   }
 
   return {
-    /** What `steps` answers; what they throw undoes them and is thrown. */
+    /** What `steps` returns; what they throw undoes them and is thrown. */
     transaction<Result>(steps: () => Transaction<Result>): Result {
       database.exec('BEGIN')
       try {

@@ -2,10 +2,10 @@ import t from 'tap'
 import { sql } from '../src/sql.ts'
 import { DatabaseError, firstOf, many, maybeOne, one, run, type Transaction } from '../src/transaction.ts'
 
-/** Answers each step with the next of `answers`, as an engine would. */
-function drive<Result>(transaction: Transaction<Result>, ...answers: unknown[]): Result {
+/** Responds to each step with the next of `results`, as an engine would. */
+function drive<Result>(transaction: Transaction<Result>, ...results: unknown[]): Result {
   let step = transaction.next()
-  while (!step.done) step = transaction.next(answers.shift())
+  while (!step.done) step = transaction.next(results.shift())
   return step.value
 }
 

@@ -30,7 +30,7 @@ export function testProblems<Test extends object>(
     deepEqual(inReadme(await readFile(readme, 'utf8')), problems.toSorted())
   })
 
-  test('the OpenAPI document names every problem at the routes that answer it', async (t) => {
+  test('the OpenAPI document names every problem at the routes that return it', async (t) => {
     const { app } = await hostPackageOf(t)
     const described = inOpenapi((await app.inject('/openapi.json')).json())
     deepEqual(
@@ -47,9 +47,9 @@ function inReadme(text: string): string[] {
 
 function inOpenapi({ paths }: Described): Set<string> {
   const routes = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const answers = routes.flatMap(({ responses = {} }) => Object.entries(responses))
+  const responses = routes.flatMap(({ responses = {} }) => Object.entries(responses))
   return new Set(
-    answers.flatMap(([status, { description }]) =>
+    responses.flatMap(([status, { description }]) =>
       Array.from(description.matchAll(/`([a-z-]+)`/g), ([, code]) => `${status} ${code}`),
     ),
   )

@@ -25,7 +25,7 @@ for (const { name, file, verdict, note, route = 'GET /tea', send, expected } of 
     const { statusCode, headers, body } = await (send?.(caller) ?? caller.get('/tea'))
     const isJson = String(headers['content-type']).includes('json') && !headers['content-encoding']
     t.match({ statusCode, headers, body, json: isJson ? JSON.parse(body) : undefined }, expected ?? {})
-    t.ok(expected, 'a plugin that works says what it answers')
+    t.ok(expected, 'a plugin that works says what it returns')
   })
 }
 

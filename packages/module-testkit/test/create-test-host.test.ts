@@ -7,7 +7,7 @@ import { manifestOf, packageFolder } from './package-folder.ts'
 const strangeSdk = {
   'node_modules/@mortise/module-sdk/package.json':
     '{ "name": "@mortise/module-sdk", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-  'node_modules/@mortise/module-sdk/index.js': 'export const answer = () => ({}), defineModule = () => ({})',
+  'node_modules/@mortise/module-sdk/index.js': 'export const respond = () => ({}), defineModule = () => ({})',
 }
 
 const counter = (t: Test, files = {}) =>
@@ -24,11 +24,11 @@ const counter = (t: Test, files = {}) =>
 const visit = (t: Test, files = {}) =>
   packageFolder(t, {
     'package.json': manifestOf({ id: 'visit', routes: ['POST /visit'], requires: { counter: '^1.0.0' } }),
-    'index.js': `import { answer, defineModule } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule } from '@mortise/module-sdk'
       export default defineModule('visit').plugin(async (app, { contracts }) => {
         const counter = contracts.get('counter')
         app.post('/visit', { config: { access: 'caller' }, schema: { response: { 200: {} } } }, (request) =>
-          request.transaction(function* () { return answer(200, { number: counter.next() }) }))
+          request.transaction(function* () { return respond(200, { number: counter.next() }) }))
       })`,
     ...files,
   })
@@ -37,9 +37,9 @@ t.test('two modules of folders of their own share the SDK and their contract', a
   for (const files of [{}, strangeSdk]) {
     const modules = [{ directory: await visit(t, files) }, { directory: await counter(t, files) }]
     const { user } = await createTestHost(t, { modules, rehearse: false })
-    const answered = await user('ann').post('/visit')
-    t.equal(answered.statusCode, 200)
-    t.same(answered.json(), { number: 1 })
+    const responded = await user('ann').post('/visit')
+    t.equal(responded.statusCode, 200)
+    t.same(responded.json(), { number: 1 })
   }
 })
 
@@ -89,7 +89,7 @@ t.test('a route without a response schema is refused, with its line', async (t) 
   })
 })
 
-t.test('an undeclared status is a 500, and nothing of the answer is sent', async (t) => {
+t.test('an undeclared status is a 500, and nothing of the response is sent', async (t) => {
   const directory = await packageFolder(t, {
     'package.json': manifestOf({ id: 'leak', routes: ['GET /leak/:as'] }),
     'index.js': `import { Type } from '@sinclair/typebox'
@@ -121,7 +121,7 @@ t.test('an undeclared status is a 500, and nothing of the answer is sent', async
 t.test('a forgotten yield* is shown with its place', async (t) => {
   const directory = await packageFolder(t, {
     'package.json': manifestOf({ id: 'broken', routes: ['GET /broken'], events: ['broken.read'] }),
-    'index.js': `import { answer, defineModule, many, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule, many, sql } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
     const { emit, plugin } = defineModule('broken', { events: { 'broken.read': Type.Object({}) } })
     const forgotten = {
@@ -131,7 +131,7 @@ t.test('a forgotten yield* is shown with its place', async (t) => {
       app.get('/broken', { config: { access: 'public' }, schema: { response: { 200: {} } } }, (request) =>
         request.transaction(function* () {
           forgotten.emit()
-          return answer(200, { rows: yield* many(sql\`SELECT 1 AS one\`) })
+          return respond(200, { rows: yield* many(sql\`SELECT 1 AS one\`) })
         }))
     })`,
   })

@@ -42,7 +42,7 @@ const visit = (t: Test) =>
       ...{ id: 'visit', tables: 'visit', migrations: 'migrations' },
       ...{ requires: { shop: '^1.0.0' }, listensTo: ['shop.filled'], routes: ['GET /visit', ...routes] },
     }),
-    'index.js': `import { answer, defineModule, many, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule, many, run, sql } from '@mortise/module-sdk'
       const own = () => run(sql\`INSERT INTO visit (name) VALUES (\${'a'})\`)
       const foreign = () => run(sql\`DELETE FROM shop\`)
       export default defineModule('visit').plugin(async (app, { contracts, database, on, onClaim, work }) => {
@@ -54,9 +54,9 @@ const visit = (t: Test) =>
           app.post('/visit/' + name, { config: { ...config, ifMatch }, schema }, (request) =>
             request.transaction(function* () {
               try {
-                return answer(200, { result: yield* steps(request) })
+                return respond(200, { result: yield* steps(request) })
               } catch ({ kind, message }) {
-                return answer(200, { kind, message })
+                return respond(200, { kind, message })
               }
             }))
         post('filled', function* (request) {

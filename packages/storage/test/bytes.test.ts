@@ -35,7 +35,7 @@ interface Row {
 }
 
 /** Rows to compare: with the type, the length and the hash of their bytes. */
-const told = (rows: readonly Row[]) =>
+const reported = (rows: readonly Row[]) =>
   rows.map(({ bytes, ...row }) => ({
     ...row,
     bytes: bytes && `${bytes.constructor.name} ${bytes.length} ${hash('sha256', bytes)}`,
@@ -50,10 +50,10 @@ testOnEngines('bytes come out as they went in, as a Buffer', async (t, open, eng
     yield* run(insert(4, null))
   })
   const expected = [...values, long].map((bytes, id) => ({ id, bytes: Buffer.from(bytes) }))
-  const all = told([...expected, { bytes: null, ...{ id: 4 } }])
-  t.strictSame(told(await storage.many(pictures)), all)
-  t.strictSame(told(await storage.snapshot(() => many(pictures))), all)
-  t.strictSame(told(await storage.transaction(() => many(pictures))), all)
+  const all = reported([...expected, { bytes: null, ...{ id: 4 } }])
+  t.strictSame(reported(await storage.many(pictures)), all)
+  t.strictSame(reported(await storage.snapshot(() => many(pictures))), all)
+  t.strictSame(reported(await storage.transaction(() => many(pictures))), all)
   for (const { id, bytes } of expected) {
     t.strictSame(await storage.maybeOne(sql`SELECT id FROM picture WHERE bytes = ${bytes}`), { id })
   }
@@ -104,13 +104,13 @@ testOnEngines('a purged module comes back from its archive with its bytes', asyn
     for (const id of [10, 11]) yield* run(insert(id, long))
     yield* run(insert(30, null))
   })
-  const before = told(await storage.many(pictures))
+  const before = reported(await storage.many(pictures))
   const [copy, archive] = [join(directory, 'copy.db'), join(directory, 'archive.db')]
   await storage.copyTo(copy)
   extractModule(copy, 'picture', archive)
   await storage.purge('picture')
   await storage.restoreModule(archive, sets)
-  t.strictSame(told(await storage.many(pictures)), before)
+  t.strictSame(reported(await storage.many(pictures)), before)
   t.equal(before.length, 6)
 })
 
@@ -142,7 +142,7 @@ t.test('bytes move to PostgreSQL, also more than fit into one batch', { skip }, 
   ])
   const moved = await openStorage({ url, onFatal: t.fail })
   t.teardown(() => moved.close())
-  t.strictSame(told(await moved.many(pictures)), told(await storage.many(pictures)))
+  t.strictSame(reported(await moved.many(pictures)), reported(await storage.many(pictures)))
   const sheets = sql`SELECT name, bytes FROM sheet ORDER BY name`
-  t.strictSame(told(await moved.many(sheets)), told(await storage.many(sheets)))
+  t.strictSame(reported(await moved.many(sheets)), reported(await storage.many(sheets)))
 })

@@ -14,7 +14,7 @@ export type Open = (
   options?: Partial<OpenOptions> & { readonly file?: string },
 ) => Promise<Storage>
 
-/** One test on SQLite and on PostgreSQL, of which `npm test` starts one. */
+/** One test on SQLite and on PostgreSQL, which `npm test` starts. */
 export function testOnEngines(
   name: string,
   work: (t: Test, open: Open, engine: Engine) => Promise<void>,

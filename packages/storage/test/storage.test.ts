@@ -19,7 +19,7 @@ async function outcomes(promises: Promise<unknown>[]): Promise<unknown[]> {
   )
 }
 
-testOnEngines('reads answer rows, one row, none', async (t, open) => {
+testOnEngines('reads result rows, one row, none', async (t, open) => {
   const storage = await open(SCHEMA)
   const byId = (id: number) => sql`SELECT name FROM item WHERE id = ${id}`
   await storage.transaction(insert(1, 'a'))
@@ -32,7 +32,7 @@ testOnEngines('reads answer rows, one row, none', async (t, open) => {
   await t.rejects(storage.many(sql`SELECT missing`), { kind: 'other', message: /missing/ })
 })
 
-testOnEngines('many reads at once get their own answers, also beside one that fails', async (t, open) => {
+testOnEngines('many reads at once get their own results, also beside one that fails', async (t, open) => {
   const storage = await open(SCHEMA)
   const reads = Array.from({ length: 200 }, (_, n) =>
     n % 7 === 0 ? storage.many(sql`SELECT missing`) : storage.one<{ n: number }>(sql`SELECT ${n} AS n`),
@@ -170,7 +170,7 @@ testOnEngines('constraint errors have a kind', async (t, open) => {
   t.strictSame(await storage.many(items), [{ id: 1 }])
 })
 
-testOnEngines('each step gets its answer, and the transaction its result', async (t, open) => {
+testOnEngines('each step gets its result, and the transaction its result', async (t, open) => {
   const storage = await open(SCHEMA)
   const result = await storage.transaction(function* () {
     const changed = yield* run(insertItem(1, 'a'))

@@ -49,7 +49,7 @@ try {
 /** @returns 0 if every promise holds, 1 if one does not, 2 for wrong usage */
 async function main(): Promise<number> {
   const { values, positionals } = parse()
-  if (values.help) return tell(usage, 0)
+  if (values.help) return report(usage, 0)
   const named = positionals.includes('all') ? Object.keys(verifications) : positionals
   const names = named.filter((name) => name !== values.except)
   const unknown = names.filter((name) => !Object.hasOwn(verifications, name))
@@ -58,9 +58,9 @@ async function main(): Promise<number> {
     minutes: number,
     rounds: number,
   ]
-  if (unknown.length > 0) return tell(`Unknown: ${unknown.join(', ')}\n\n${usage}`, 2)
+  if (unknown.length > 0) return report(`Unknown: ${unknown.join(', ')}\n\n${usage}`, 2)
   if (names.length === 0 || !Number.isInteger(seed) || !(minutes >= 0) || !(rounds >= 1))
-    return tell(usage, 2)
+    return report(usage, 2)
   const runs: Run[] = []
   for (const name of names) {
     if (stop.signal.aborted) break
@@ -120,7 +120,7 @@ async function run(
   }
 }
 
-function tell(text: string, exitCode: number): number {
+function report(text: string, exitCode: number): number {
   process[exitCode === 0 ? 'stdout' : 'stderr'].write(text)
   return exitCode
 }

@@ -21,7 +21,7 @@ interface AuthorOptions {
   readonly running: Application
   readonly log: AuthorLog
   readonly terminal: Terminal
-  /** The answer to the question about changed migrations. */
+  /** The reply to the question about changed migrations. */
   readonly yes: boolean
 }
 
@@ -68,7 +68,7 @@ export class Author {
     if (this.#stopped.signal.aborted) return
     this.#watch = new FolderWatch(module, (path) => {
       this.#since ??= performance.now()
-      // The compiler tells when the code of a source has changed.
+      // The compiler shows when the code of a source has changed.
       if (isPart(path)) this.#changed()
     })
     this.#others = await othersOf(this.#options)
@@ -167,7 +167,7 @@ export class Author {
       const refused = changedMigration({ reason: error.message })
       if (!yes && !terminal.interactive) throw refused
       const question = `${capitalised(error.message)}.\nCreate the tables of ${error.id} again? Their rows are lost.`
-      // Nobody answers once it is stopped.
+      // Nobody responds once it is stopped.
       const stopped = once(this.#stopped.signal, 'abort').then(() => false)
       if (!yes && !(await Promise.race([terminal.confirm(question), stopped]))) throw refused
       return await deliver({ ...options, remakesTables: true })

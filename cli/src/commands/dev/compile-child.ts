@@ -4,7 +4,7 @@ import type TypeScript from 'typescript'
 import type { CompilerMessage } from './compiler.ts'
 
 // Compiles a module with its own TypeScript, again after each save. It is a process of its own, so
-// that the host answers while types are checked.
+// that the host responds while types are checked.
 
 /** TypeScript waits 250 ms for further changes. Nobody saves that often. */
 const LONGEST_WAIT = 20

@@ -28,7 +28,7 @@ import { changeApplication } from '../../install/pipeline.ts'
 import { checkModules } from '../../install/plan/checks/check-modules.ts'
 import { checkEntry } from '../../install/verify/entry.ts'
 import { KEPT, readInstalled } from '../../store/installed-packages.ts'
-import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
+import { type LockedDependencies, type PackageJson, readPackageJson } from '../../store/package-json.ts'
 import { makeStaging, moveToStore } from '../../store/staging.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { AuthorLog } from './author-log.ts'
@@ -114,8 +114,8 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const loaded = modulesToLoad({ modules: Object.fromEntries(others) })
   const beside = await Promise.all(loaded.map(([other, its]) => readInstalled(other, its, directory)))
   checkModules([{ package: found, json }], beside, await readConfig(directory))
-  const former = present && storedModule(directory, present[1])
-  const changed = await changedMigration(directory, found, former)
+  const installed = present && storedModule(directory, present[1])
+  const changed = await changedMigration(directory, found, installed)
   if (changed !== undefined) {
     if (!remakesTables) throw new ChangedMigration(id, staging, changed)
     await dropTables(directory, lock, id)
@@ -140,15 +140,15 @@ async function stage(module: string, directory: string, previous: LockedModule |
   }
   const needed = dependenciesOf(json)
   if (Object.values(needed).every((ranges) => Object.keys(ranges).length === 0)) return { staging }
-  const former = previous && storedModule(directory, previous)
-  const formerJson = former && (await readPackageJson(former).catch(() => undefined))
-  if (former && formerJson && isDeepStrictEqual(dependenciesOf(formerJson), needed)) {
-    await linkTree(join(former, 'node_modules'), join(staging, 'node_modules'))
+  const installed = previous && storedModule(directory, previous)
+  const installedJson = installed && (await readPackageJson(installed).catch(() => undefined))
+  if (installed && installedJson && isDeepStrictEqual(dependenciesOf(installedJson), needed)) {
+    await linkTree(join(installed, 'node_modules'), join(staging, 'node_modules'))
     return { staging, dependencies: previous.dependencies }
   }
   const options = await npmOptions(directory)
   const dependencies = await installDependencies(staging, await makeStaging(directory), options)
-  return { staging, dependencies: dependencies as PinnedDependencies | undefined }
+  return { staging, dependencies: dependencies as LockedDependencies | undefined }
 }
 
 const dependenciesOf = ({ dependencies = {}, optionalDependencies = {} }: PackageJson) => ({
@@ -180,25 +180,25 @@ async function linkTree(from: string, to: string): Promise<void> {
 }
 
 /** Whether a folder is the same in the code that is installed. */
-async function hasSame(former: string | undefined, staging: string, folder: string): Promise<boolean> {
-  if (former === undefined) return false
-  const there = await hashTree(join(former, relative(staging, folder))).catch(() => undefined)
+async function hasSame(installed: string | undefined, staging: string, folder: string): Promise<boolean> {
+  if (installed === undefined) return false
+  const there = await hashTree(join(installed, relative(staging, folder))).catch(() => undefined)
   return there === (await hashTree(folder))
 }
 
 /**
  * Why the migrations of a package do not continue those of the database.
- * @param former the folder of the installed code
+ * @param installed the folder of the installed code
  * @throws {MigrationError} if they cannot be applied to an empty database either
  */
 async function changedMigration(
   directory: string,
   found: ModulePackage,
-  former: string | undefined,
+  installed: string | undefined,
 ): Promise<MigrationError | undefined> {
   const sets = moduleMigrations([found])
   const [set] = sets
-  if (set === undefined || (await hasSame(former, found.directory, set.directory))) return undefined
+  if (set === undefined || (await hasSame(installed, found.directory, set.directory))) return undefined
   const schema = await callApplication(directory, 'schema')
   return await inTemporaryFolder(directory, async (scratch) => {
     const present = await openStorage({ file: join(scratch, 'present.db'), durable: false, schema })

@@ -24,9 +24,9 @@ export async function registryModules(
 ): Promise<FoundModule[]> {
   const fetch = await loadRegistryFetch()
   const query = { text: `keywords:${keyword} ${words.join(' ')}`, size: most }
-  const answer = await fetch.json('/-/v1/search', { ...npm, registry, query } as never)
-  if (!Array.isArray(answer.objects)) throw new Error('its answer is not a list of packages')
-  const results = answer.objects as readonly { package: { name: string } }[]
+  const response = await fetch.json('/-/v1/search', { ...npm, registry, query } as never)
+  if (!Array.isArray(response.objects)) throw new Error('its response is not a list of packages')
+  const results = response.objects as readonly { package: { name: string } }[]
   const found = results.slice(0, most).map(async ({ package: { name } }) => {
     const module = await describeModule(name, npm)
     // Some registries do not understand "keywords:".

@@ -67,7 +67,7 @@ export interface Change {
   readonly object?: string
   /** More for the audit trail. */
   readonly details?: OperatorRecord['details']
-  /** Whether `previous` may be an external lock file that was never in force. */
+  /** Whether `previous` may be an external lock file that was never current. */
   readonly anyLock?: boolean
 }
 
@@ -102,7 +102,7 @@ export async function applyChange({
   const next = { lockVersion, generation, ...(host && { host }), modules }
   const begun = changeRecord(command, previous, next, object)
   const record = { ...begun, details: { ...begun.details, ...details } }
-  return await begin(directory, { command, record, former: previous, next, config, undo })
+  return await begin(directory, { command, record, previous, next, config, undo })
 }
 
 /** Changes only app.config.json, with a record. No host switches. */
@@ -113,13 +113,13 @@ export async function applyConfig(
 ): Promise<void> {
   const lock = await readLockFile(directory)
   const command = String(record.details.command)
-  await begin(directory, { command, record, former: lock, next: lock, config, undo: [] })
+  await begin(directory, { command, record, previous: lock, next: lock, config, undo: [] })
 }
 
 /**
- * Puts an external modules.lock.json in force, without changing the file. Its packages are in the
+ * Applies an external modules.lock.json, without changing the file. Its packages are in the
  * store, checked and probed.
- * @throws {Failure} like `applyChange`: the previous generation stays in force
+ * @throws {Failure} like `applyChange`: the previous generation stays current
  */
 export async function applyExternalChange(
   directory: string,
@@ -130,9 +130,9 @@ export async function applyExternalChange(
   const recorded = await currentGeneration(directory)
   const present = recorded ?? (await recordUnrecorded(directory, emptyLockFile, undefined))
   const { lock: previous } = present
-  const outside = generationOf(next, present)
-  const record = changeRecord(command, previous, next, undefined, outside)
-  return await begin(directory, { command, record, former: previous, next, outside, undo: [] })
+  const external = generationOf(next, present)
+  const record = changeRecord(command, previous, next, undefined, external)
+  return await begin(directory, { command, record, previous, next, external, undo: [] })
 }
 
 async function begin(directory: string, journal: Journal): Promise<Switched> {
@@ -151,18 +151,18 @@ export async function completeInterrupted(
 }
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
-  const { next, command, outside } = journal
+  const { next, command, external } = journal
   const lock = await readLockFile(directory)
-  if (outside === undefined && isDeepStrictEqual(journal.former, next)) {
+  if (external === undefined && isDeepStrictEqual(journal.previous, next)) {
     await commit(directory, journal)
     await closeJournal(directory, journal, 'done')
     return { generation: next.generation, live: false, migrations: [] }
   }
   const reached = await reachedBy(directory, journal, lock)
   if (reached === 'past') return await endPast(directory, journal, lock)
-  const generation = outside ?? next.generation
+  const generation = external ?? next.generation
   const migrations = reached === 'begun' ? await prepare(directory, journal) : []
-  const isWritten = outside === undefined
+  const isWritten = external === undefined
   if (isWritten && reached === 'begun') await commit(directory, journal)
   if (isWritten) await recordGeneration(directory, command, next)
   // A host that started on an external lock file without its packages may already serve it.
@@ -171,7 +171,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
     throw await revertChange(directory, journal, migrations, outcome.reason)
   }
   if (!isWritten) await recordGeneration(directory, command, next, { generation })
-  const undone = journal.undo.length > 0 ? await archiveAndUndo(directory, journal.former, journal.undo) : {}
+  const undone =
+    journal.undo.length > 0 ? await archiveAndUndo(directory, journal.previous, journal.undo) : {}
   await closeJournal(directory, journal, 'done')
   const names = migrations.map(({ module, name }) => `${module}/${name}`)
   return { generation, live: outcome === 'served', migrations: names, undone }
@@ -180,33 +181,33 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
 /** `begun` before the commit, `committed` after it, `past` if modules.lock.json changed again. */
 async function reachedBy(
   directory: string,
-  { former, next, outside }: Journal,
+  { previous, next, external }: Journal,
   lock: LockFile,
 ): Promise<'begun' | 'committed' | 'past'> {
   if (!isDeepStrictEqual(lock, next)) {
-    return outside === undefined && isDeepStrictEqual(lock, former) ? 'begun' : 'past'
+    return external === undefined && isDeepStrictEqual(lock, previous) ? 'begun' : 'past'
   }
-  if (outside === undefined) return 'committed'
-  return (await currentGeneration(directory))?.generation === outside ? 'committed' : 'begun'
+  if (external === undefined) return 'committed'
+  return (await currentGeneration(directory))?.generation === external ? 'committed' : 'begun'
 }
 
 async function endPast(directory: string, journal: Journal, lock: LockFile): Promise<Switched> {
-  const { command, next, outside } = journal
+  const { command, next, external } = journal
   const back = revertedLockFile(journal)
-  if (outside === undefined && isDeepStrictEqual(lock, back)) {
+  if (external === undefined && isDeepStrictEqual(lock, back)) {
     await recordGeneration(directory, revertEntry(command), back, { takesBack: next.generation })
   }
   const { known: past } = await readGenerations(directory)
-  const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
+  const isRecorded = past.some(({ generation }) => generation === (external ?? next.generation))
   const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
   await closeJournal(directory, journal, isRecorded && !isTakenBack ? 'done' : 'reverted')
   return { generation: lock.generation, live: false, migrations: [] }
 }
 
-/** Everything before the commit. On failure the previous generation stays in force. */
-async function prepare(directory: string, { former, next }: Journal): Promise<AppliedMigrations> {
-  const fresh = freshIn(next, former)
-  const present = (await currentGeneration(directory))?.generation ?? former.generation
+/** Everything before the commit. On failure the previous generation stays current. */
+async function prepare(directory: string, { previous, next }: Journal): Promise<AppliedMigrations> {
+  const fresh = freshIn(next, previous)
+  const present = (await currentGeneration(directory))?.generation ?? previous.generation
   let isCopied = false
   try {
     isCopied = await takeSnapshot(directory, present, fresh)

@@ -22,7 +22,7 @@ export interface Applied extends Probed {
 
 export const nothingApplied = { switched: undefined, purged: [] }
 
-/** @throws {Failure} the previous generation stays, or is again, in force */
+/** @throws {Failure} the previous generation stays, or is again, current */
 export async function apply(probed: Probed): Promise<Applied> {
   const { input, target, arriving, arrivingHost, restored, failures, rollback } = probed
   const { directory, command, terminal } = input
@@ -46,9 +46,9 @@ export async function apply(probed: Probed): Promise<Applied> {
 }
 
 async function switchTo(probed: Probed): Promise<Switched | undefined> {
-  const { input, previous, target, fromOutside, arriving, arrivingHost, leaving, missing, rollback } = probed
+  const { input, previous, target, external, arriving, arrivingHost, leaving, missing, rollback } = probed
   const { directory, command } = input
-  if (fromOutside) return await applyExternalChange(directory, command, target)
+  if (external) return await applyExternalChange(directory, command, target)
   if (arriving.length === 0 && !arrivingHost && isSame(target, previous)) {
     const live = await activateRestored(directory, missing)
     return live === undefined ? undefined : { generation: probed.generation, live, migrations: [] }

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { configFile, readLockFile, readText, replaceFile, writeLockFile } from '@mortise/host'
 import { type Journal, removeJournal } from '../../changes/journal.ts'
 
-/** The commit point. On failure the previous generation stays in force for good. */
+/** The commit point. On failure the previous generation stays current for good. */
 export async function commit(directory: string, journal: Journal): Promise<void> {
-  const { config, former, next } = journal
+  const { config, previous, next } = journal
   try {
-    if (config) await replaceConfig(directory, config.former, config.next)
-    if (!isDeepStrictEqual(former, next)) await writeLockFile(directory, next)
+    if (config) await replaceConfig(directory, config.previous, config.next)
+    if (!isDeepStrictEqual(previous, next)) await writeLockFile(directory, next)
   } catch (error) {
     // If this fails, the next command completes or reverts it.
     await dropUncommitted(directory, journal).catch(() => {})
@@ -16,10 +16,10 @@ export async function commit(directory: string, journal: Journal): Promise<void>
   }
 }
 
-async function dropUncommitted(directory: string, { config, former }: Journal): Promise<void> {
-  if (!isDeepStrictEqual(await readLockFile(directory), former)) return
-  if (config && (await readText(await realpath(configFile(directory)))) !== config.former) {
-    await replaceConfig(directory, config.next, config.former)
+async function dropUncommitted(directory: string, { config, previous }: Journal): Promise<void> {
+  if (!isDeepStrictEqual(await readLockFile(directory), previous)) return
+  if (config && (await readText(await realpath(configFile(directory)))) !== config.previous) {
+    await replaceConfig(directory, config.next, config.previous)
   }
   await removeJournal(directory)
 }

@@ -18,10 +18,10 @@ export async function revertChange(
   reason: string,
 ): Promise<Failure> {
   const where =
-    journal.outside === undefined
+    journal.external === undefined
       ? await restoreModules(directory, journal, reason)
       : 'It still serves the previous modules.'
-  const schema = await undoOrReport(directory, journal.former, migrated)
+  const schema = await undoOrReport(directory, journal.previous, migrated)
   await closeJournal(directory, journal, 'reverted')
   return activationFailed({ reason, where, schema })
 }
@@ -29,7 +29,7 @@ export async function revertChange(
 async function restoreModules(directory: string, journal: Journal, reason: string): Promise<string> {
   const { command, next, config } = journal
   const back = revertedLockFile(journal)
-  if (config) await replaceConfig(directory, config.next, config.former)
+  if (config) await replaceConfig(directory, config.next, config.previous)
   await writeLockFile(directory, back)
   await recordGeneration(directory, revertEntry(command), back, { takesBack: next.generation, reason })
   const outcome = await activate(directory)
@@ -37,8 +37,8 @@ async function restoreModules(directory: string, journal: Journal, reason: strin
 }
 
 /** The lock file of a revert. */
-export const revertedLockFile = ({ former, next }: Journal): LockFile => ({
-  ...former,
+export const revertedLockFile = ({ previous, next }: Journal): LockFile => ({
+  ...previous,
   generation: next.generation + 1,
 })
 /** The entry for it in the history. */

@@ -14,13 +14,13 @@ import type { Planned } from '../plan/plan.ts'
 // Without a terminal, only what drops data is asked: the operator chose the sources and the version
 // ranges, and the plan has been printed.
 
-/** @throws {Failure} if the answer is not yes */
+/** @throws {Failure} if the reply is not yes */
 export async function consent(planned: Planned): Promise<void> {
-  const { input, previous, fromOutside, arriving, restored, rollback, purge } = planned
+  const { input, previous, external, arriving, restored, rollback, purge } = planned
   const { directory, terminal, dryRun, yes = false } = input
-  if (!fromOutside && !dryRun) await confirmDowngrades(planned)
+  if (!external && !dryRun) await confirmDowngrades(planned)
   // A restored package was installed here before, or came with `git pull` into a fresh clone.
-  const past = fromOutside ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
+  const past = external ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
   const again = restored.flatMap(({ module }) => module ?? [])
   await confirmSources(again, known, input)

@@ -9,7 +9,7 @@ import {
   Failure,
   refusedDependency,
 } from '../../failures/index.ts'
-import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
+import { type LockedDependencies, type PackageJson, readPackageJson } from '../../store/package-json.ts'
 import { largestTree, treeTooLarge } from '../../store/staging.ts'
 import { dependencyAges, youngDependency } from './dependency-ages.ts'
 import { fetchVersion } from './fetch-package.ts'
@@ -24,12 +24,12 @@ import { unpack } from './unpack.ts'
 // the module itself, with the same limits and checks.
 
 interface Choice {
-  readonly pinned?: PinnedDependencies | undefined
+  readonly locked?: LockedDependencies | undefined
   readonly limit?: AgeLimit | undefined
 }
 
 interface Dependencies {
-  readonly packages: PinnedDependencies
+  readonly packages: LockedDependencies
   readonly ages: Ages
 }
 
@@ -37,7 +37,7 @@ interface Dependencies {
  * Installs the dependencies of the staged package in `directory` into its node_modules, except
  * bundled ones. It runs no scripts and installs no peers.
  * @param scratch an empty folder on the same file system
- * @param pinned the previous choice, to repeat it; without it, the newest versions in range that
+ * @param locked the previous choice, to repeat it; without it, the newest versions in range that
  *   are old enough for `limit`
  * @returns the choice; undefined if there is nothing to install
  * @throws {Failure} if a dependency cannot be fetched, comes from git or a URL, or is unsafe
@@ -46,7 +46,7 @@ export async function installDependencies(
   directory: string,
   scratch: string,
   options: NpmOptions,
-  { pinned, limit }: Choice = {},
+  { locked, limit }: Choice = {},
 ): Promise<Dependencies | undefined> {
   const json = await readPackageJson(directory)
   const dependencies = { ...json.dependencies }
@@ -59,13 +59,13 @@ export async function installDependencies(
 
   const root = { name: 'module', version: '0.0.0', private: true, dependencies, optionalDependencies }
   await writeFile(join(scratch, 'package.json'), JSON.stringify(root))
-  if (pinned) {
+  if (locked) {
     const { private: _, ...described } = root
-    const lock = { lockfileVersion: 3, packages: { '': described, ...pinned } }
+    const lock = { lockfileVersion: 3, packages: { '': described, ...locked } }
     await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
   }
   const npm = { ...options, packumentCache: new Map() }
-  const aged = pinned ? undefined : limit
+  const aged = locked ? undefined : limit
   const arborist = new (await loadArborist())({
     ...npm,
     path: scratch,
@@ -92,7 +92,7 @@ export async function installDependencies(
   }
 }
 
-function chosenIn({ meta }: Arborist.Node): PinnedDependencies {
+function chosenIn({ meta }: Arborist.Node): LockedDependencies {
   const { '': _root, ...packages } = (meta as Arborist.Shrinkwrap).commit().packages ?? {}
   return JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(packages).sort())))
 }

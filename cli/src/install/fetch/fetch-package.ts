@@ -13,7 +13,7 @@ import {
   packageTooLarge,
   unauthorized,
   unreachable,
-  unsafeAnswer,
+  unsafeRegistry,
   wrongSignature,
 } from '../../failures/index.ts'
 import { shippedPackage } from '../resolve/module-index.ts'
@@ -142,7 +142,7 @@ async function download(
   if (!integrity) throw noIntegrity({ target: spec })
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
     const reason = `its registry redirects to ${resolved}, which is not a web address`
-    throw unsafeAnswer({ target: spec, reason })
+    throw unsafeRegistry({ target: spec, reason })
   }
   const fetched = await fromCache(spec, options, integrity).catch((error) => {
     if (error.code !== 'ENOTCACHED') throw error

@@ -18,7 +18,7 @@ import type { HostCandidate } from './stage-host.ts'
 export interface Fetched extends Resolved {
   readonly modules: readonly Candidate[]
   readonly host?: HostCandidate | undefined
-  /** The pinned packages that the store lacks or has damaged. */
+  /** The locked packages that the store lacks or has damaged. */
   readonly missing: readonly string[]
   readonly restored: readonly Restorable[]
   /** Why the others could not be fetched. Nothing new is fetched then. */
@@ -30,10 +30,10 @@ export const nothingFetched = { modules: [], missing: [], restored: [], failures
 
 /** Fetches what the store lacks. */
 export async function fetch(resolved: Resolved): Promise<Fetched> {
-  const { input, target, pinned, sources, fromOutside, staging } = resolved
+  const { input, target, locked, sources, external, staging } = resolved
   const { directory, terminal } = input
-  if (fromOutside) await checkLockedBytes(directory, target)
-  const missing = await terminal.during('Checking the store', () => missingInStore(directory, target, pinned))
+  if (external) await checkLockedBytes(directory, target)
+  const missing = await terminal.during('Checking the store', () => missingInStore(directory, target, locked))
   if (input.kind === 'rollback') {
     await fetchPrevious(resolved, missing)
     return { ...resolved, ...nothingFetched, missing }
@@ -52,7 +52,7 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
       )
   }
   if (failures.length > 0) {
-    if (fromOutside) throw failures[0]
+    if (external) throw failures[0]
     return { ...resolved, ...nothingFetched, missing, restored, failures }
   }
   const limit = ageLimit(

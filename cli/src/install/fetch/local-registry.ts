@@ -32,7 +32,7 @@ const served = new Map<string, { readonly directory: string; packages?: Promise<
  */
 export async function serveDirectories(directories: readonly string[]): Promise<string[]> {
   const server = createServer((request, response) => {
-    answer(request, response, base).catch((error: Error) => response.writeHead(500).end(error.message))
+    respond(request, response, base).catch((error: Error) => response.writeHead(500).end(error.message))
   })
   server.unref().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -43,7 +43,7 @@ export async function serveDirectories(directories: readonly string[]): Promise<
   })
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, base: string): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, base: string): Promise<void> {
   const [, index, ...rest] = (request.url ?? '').split('/')
   const address = `${base}/${index}/`
   const registry = served.get(address)

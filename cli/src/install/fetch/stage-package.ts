@@ -1,7 +1,7 @@
 import type { LockedPackage } from '@mortise/host'
 import semver from 'semver'
 import { otherName, otherVersion } from '../../failures/index.ts'
-import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
+import { type LockedDependencies, type PackageJson, readPackageJson } from '../../store/package-json.ts'
 import { type FinalizedPackage, makeStaging, seal } from '../../store/staging.ts'
 import type { Source } from '../resolve/source.ts'
 import { installDependencies } from './dependencies.ts'
@@ -23,7 +23,7 @@ export interface Staged<Package> extends FinalizedPackage {
   readonly package: Package
   readonly json: PackageJson
   /** npm's choice of its dependencies; undefined if it has only bundled ones or none. */
-  readonly dependencies: PinnedDependencies | undefined
+  readonly dependencies: LockedDependencies | undefined
 }
 
 export interface StageOptions {
@@ -32,7 +32,7 @@ export interface StageOptions {
   /** The integrity that the tarball must have, if known. */
   readonly integrity?: string
   /** The previous choice of dependencies, to repeat it. */
-  readonly dependencies?: PinnedDependencies | undefined
+  readonly dependencies?: LockedDependencies | undefined
   /** For the age of registry packages; without it, the newest versions in range. */
   readonly limit?: AgeLimit | undefined
   /** Leaves the dependencies out. */
@@ -45,7 +45,7 @@ export interface StageOptions {
  */
 export async function stagePackage<Package>(
   source: Source,
-  { directory, npm, integrity: expected, dependencies: pinned, limit, alone }: StageOptions,
+  { directory, npm, integrity: expected, dependencies: locked, limit, alone }: StageOptions,
   read: (staging: string) => Promise<Package>,
 ): Promise<Staged<Package>> {
   const fetched = await fetchPackage(source, npm, expected, limit)
@@ -60,7 +60,7 @@ export async function stagePackage<Package>(
   const chosen = alone
     ? undefined
     : await installDependencies(staging, await makeStaging(directory), npm, {
-        pinned: pinned ?? installed?.dependencies,
+        locked: locked ?? installed?.dependencies,
         limit,
       })
   const ages = { ...own, ...joined(own, chosen?.ages ?? noAges) }

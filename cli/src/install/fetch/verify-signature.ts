@@ -75,8 +75,8 @@ interface RegistryKey {
 async function keysOf(registry: string, options: NpmOptions): Promise<(RegistryKey & { pemkey: string })[]> {
   try {
     const fetch = await loadRegistryFetch()
-    const answer = await fetch.json('/-/npm/v1/keys', { ...options, registry } as never)
-    const keys = (answer.keys ?? []) as readonly RegistryKey[]
+    const response = await fetch.json('/-/npm/v1/keys', { ...options, registry } as never)
+    const keys = (response.keys ?? []) as readonly RegistryKey[]
     return keys.map((key) => ({
       ...key,
       pemkey: `-----BEGIN PUBLIC KEY-----\n${key.key}\n-----END PUBLIC KEY-----`,

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import type { PinnedDependencies } from '../../store/package-json.ts'
+import type { LockedDependencies } from '../../store/package-json.ts'
 
 export interface Dependency {
   /** The name for `import`. */
@@ -27,7 +27,7 @@ export type About = Pick<Dependency, 'license' | 'scripts' | 'addons'>
 /** @param chosen npm's choice of dependencies, from the lock file */
 export async function listDependencies(
   directory: string,
-  chosen: PinnedDependencies = {},
+  chosen: LockedDependencies = {},
 ): Promise<Dependency[]> {
   const files = Map.groupBy(await filesIn(directory, 'node_modules'), locationOf)
   const copies = await Promise.all(
@@ -62,7 +62,7 @@ async function readDependency(
   directory: string,
   place: string,
   paths: readonly string[],
-  chosen: PinnedDependencies,
+  chosen: LockedDependencies,
 ): Promise<Dependency> {
   const inside = paths.map((path) => path.slice(place.length + 1))
   const sizes = await Promise.all(paths.map(async (path) => (await stat(join(directory, path))).size))

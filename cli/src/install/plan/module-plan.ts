@@ -60,7 +60,7 @@ export async function planOf(
   const schema = await tablesOf(found, candidate.source?.isOwn)
   const known = previous?.package
   const applied = known ? await migrationFiles(known) : []
-  const formerRoutes = known?.manifest.routes ?? []
+  const previousRoutes = known?.manifest.routes ?? []
   const schemaChanges = known ? await changesSince(known, applied, migrations, schema) : []
   const now = await listDependencies(directory, candidate.dependencies)
   const before = previous && (known ? await listDependencies(known.directory) : undefined)
@@ -80,8 +80,8 @@ export async function planOf(
     replacesContent:
       previous?.version === version && previous.integrity !== integrity ? previous.integrity : null,
     routes: manifest.routes,
-    newRoutes: manifest.routes.filter((route) => !formerRoutes.includes(route)),
-    lostRoutes: formerRoutes.filter((route) => !manifest.routes.includes(route)),
+    newRoutes: manifest.routes.filter((route) => !previousRoutes.includes(route)),
+    lostRoutes: previousRoutes.filter((route) => !manifest.routes.includes(route)),
     /** The access to each route (`GET /cart`); null until its code has run. */
     access: null as Readonly<Record<string, string>> | null,
     /** The prefix of its tables. */

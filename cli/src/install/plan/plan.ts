@@ -63,7 +63,7 @@ export async function plan(verified: Verified): Promise<Planned> {
     restoredPlans.push(restoredPlan)
   }
   if (dryRun && failures.length > 0) throw failures[0]
-  if (arriving.length === 0 && !arrivingHost && !verified.fromOutside) return { ...nothing, restoredPlans }
+  if (arriving.length === 0 && !arrivingHost && !verified.external) return { ...nothing, restoredPlans }
 
   const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, previous, directory, beside))
   if (hostPlan) terminal.note(hostPlanText(hostPlan, terminal.verbose))

@@ -43,7 +43,10 @@ export function planText(plan: Plan): string {
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],
     ['network', plan.network],
-    ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (provided: ${lent ?? 'no'})`)],
+    [
+      'peers',
+      plan.peers.map(({ name, range, provided }) => `${name} ${range} (provided: ${provided ?? 'no'})`),
+    ],
     ['license', [licenseText(plan.license)]],
     ['note', notesOf(plan)],
     ['depends on', dependencyLines(plan, plan.replaces !== null)],

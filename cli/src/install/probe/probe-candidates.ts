@@ -43,7 +43,7 @@ export async function probeCandidates(
   for (;;) {
     const found = await probeAll(tried, [...others, ...fresh], fresh)
     if (!(found instanceof ModuleError)) {
-      return { next: found, previous: await probeFormer(tried, others, replaced, fresh, own) }
+      return { next: found, previous: await probePrevious(tried, others, replaced, fresh, own) }
     }
     const { module, message } = found
     const culprit = fresh.find(({ manifest }) => manifest.id === module)
@@ -64,7 +64,7 @@ export async function probeCandidates(
 }
 
 /** Leaves out modules that cannot be loaded, until the rest can. */
-async function probeFormer(
+async function probePrevious(
   tried: Tried,
   installed: readonly ModulePackage[],
   replaced: readonly ModulePackage[],

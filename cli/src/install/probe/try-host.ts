@@ -24,9 +24,9 @@ export async function tryHost(
     modules: modules.map((module) => ({ id: module.manifest.id, directory: module.directory })),
     schema: await callApplication(directory, 'schema'),
   }
-  const answer = await ask(host, directory, trial)
-  if (answer === undefined) return undefined
-  throw hostTrialFailed({ version: host.version, reason: answer })
+  const reason = await ask(host, directory, trial)
+  if (reason === undefined) return undefined
+  throw hostTrialFailed({ version: host.version, reason })
 }
 
 /** @returns the reason if it cannot */

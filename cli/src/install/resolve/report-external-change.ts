@@ -4,14 +4,14 @@ import type { Resolved } from './resolve.ts'
 
 /**
  * Runs `work`. For an external lock file, prints its changes and, on a failure, the generation that
- * stays in force.
+ * stays current.
  */
 export async function reportExternalChange<Result>(
-  { input: { terminal }, target, fromOutside }: Resolved,
+  { input: { terminal }, target, external }: Resolved,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (fromOutside === undefined) return await work()
-  const { present } = fromOutside
+  if (external === undefined) return await work()
+  const { present } = external
   terminal.note(
     `Something other than an app command changed modules.lock.json, for example git pull. Compared with ${present === undefined ? 'an empty application' : `generation ${present.generation}`}: ${externalChanges(target, present)}`,
   )

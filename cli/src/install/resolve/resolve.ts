@@ -42,7 +42,7 @@ export interface Resolved {
   readonly input: Input
   /** The folder whose store has the staging; a temporary one for a dry run. */
   readonly staging: string
-  /** The lock file in force before. */
+  /** The lock file that was current before. */
   readonly previous: LockFile
   /** Its generation number. */
   readonly generation: number
@@ -50,14 +50,14 @@ export interface Resolved {
   readonly target: LockFile
   /**
    * For an external `target`, such as after `git pull`, which is already in modules.lock.json: the
-   * generation in force.
+   * current generation.
    */
-  readonly fromOutside?: { readonly present: Generation | undefined }
+  readonly external?: { readonly present: Generation | undefined }
   readonly back?: Generation
   readonly sources: readonly Source[]
   readonly hostSource?: Source
   /** The packages of `target` that the store must have, byte for byte. */
-  readonly pinned: readonly string[]
+  readonly locked: readonly string[]
   /** The ids of named installed modules that change. */
   readonly changed: readonly string[]
   /** The ids of named modules that already have the requested state. */
@@ -74,7 +74,7 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
   const present = await currentGeneration(directory)
   const resolved = {
     ...{ input, staging, previous: lock, generation: present?.generation ?? lock.generation, target: lock },
-    ...{ sources: [], pinned: [], changed: [], unchanged: [], absent: [] },
+    ...{ sources: [], locked: [], changed: [], unchanged: [], absent: [] },
   }
   switch (input.kind) {
     case 'install': {
@@ -88,11 +88,11 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       const all = [...lockedPackages(lock).keys()]
       if (sources.length === 0 && isExternalChange(lock, present)) {
         const [previous, generation] = [present?.lock ?? emptyLockFile, present?.generation ?? 0]
-        return { ...resolved, previous, generation, fromOutside: { present }, pinned: all }
+        return { ...resolved, previous, generation, external: { present }, locked: all }
       }
       assertCurrent(lock, present)
       const named = found.flatMap((one) => ('installed' in one ? [one.installed] : []))
-      return { ...resolved, sources, pinned: found.length === 0 ? all : named }
+      return { ...resolved, sources, locked: found.length === 0 ? all : named }
     }
     case 'upgrade': {
       const { aliases } = await readConfig(directory)
@@ -151,7 +151,7 @@ async function resolveBack(input: Input & { kind: 'rollback' }, staging: string)
   const isThere = isSame(back.lock, previous)
   return {
     ...{ input, staging, previous, generation: generation ?? previous.generation, target: back.lock, back },
-    ...{ sources: [], pinned: isThere ? [] : [...lockedPackages(back.lock).keys()] },
+    ...{ sources: [], locked: isThere ? [] : [...lockedPackages(back.lock).keys()] },
     ...{ changed: [], unchanged: [], absent: [] },
   }
 }

@@ -41,7 +41,7 @@ export const nothingArrives = { arriving: [], beside: [] }
 
 /** Compares the fetched packages with what is and was installed. */
 export async function verify(fetched: Fetched): Promise<Verified> {
-  const { input, previous, modules, host, restored, fromOutside } = fetched
+  const { input, previous, modules, host, restored, external } = fetched
   const { directory } = input
   const fresh: Arriving[] = []
   const unchanged: string[] = []
@@ -76,7 +76,7 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     fresh.push({ ...(candidate ?? (await fromStore(id, locked, directory))), id, locked, candidate })
   }
   for (const { candidate } of fresh) if (candidate) checkEntry(candidate)
-  const isChange = fresh.length > 0 || arrivingHost !== undefined || fromOutside !== undefined
+  const isChange = fresh.length > 0 || arrivingHost !== undefined || external !== undefined
   const staying = isChange ? others.filter((entry) => !isNew(entry)) : []
   const beside = await Promise.all(
     staying.map(([id, locked]) => refetched.get(id)?.package ?? readInstalled(id, locked, directory)),

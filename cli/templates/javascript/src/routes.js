@@ -1,4 +1,4 @@
-import { answer, Deleted, IdParams, PageOf, pageQuery, Strict } from '@mortise/module-sdk'
+import { Deleted, IdParams, PageOf, pageQuery, respond, Strict } from '@mortise/module-sdk'
 import { responses } from './module.js'
 import { myThings } from './repository.js'
 import { MyThing, NewMyThing } from './schemas.js'
@@ -36,7 +36,7 @@ export function myThingRoutes(app, database, mostPerCaller) {
     (request) =>
       request.transaction(function* () {
         const added = yield* addMyThing(request.caller, request.body.text, mostPerCaller)
-        return answer(201, added, { location: `/my-thing/${added.id}` })
+        return respond(201, added, { location: `/my-thing/${added.id}` })
       }),
   )
 

@@ -1,11 +1,11 @@
 import {
-  answer,
   type Database,
   Deleted,
   IdParams,
   type ModuleInstance,
   PageOf,
   pageQuery,
+  respond,
   Strict,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
@@ -45,7 +45,7 @@ export function myThingRoutes(app: ModuleInstance, database: Database, mostPerCa
     (request) =>
       request.transaction(function* () {
         const added = yield* addMyThing(request.caller, request.body.text, mostPerCaller)
-        return answer(201, added, { location: `/my-thing/${added.id}` })
+        return respond(201, added, { location: `/my-thing/${added.id}` })
       }),
   )
 

@@ -56,7 +56,7 @@ t.test('if the host cannot apply a change, the previous modules stay: exit 5', a
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
-  const former = await readLockFile(directory)
+  const previous = await readLockFile(directory)
   // Passes the probe, whose environment is empty, and fails in the host.
   const plugin = `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here'); app.get('/b', { config: { access: 'public' } }, async () => ({}))`
   process.env.MORTISE_TEST_FAIL = '1'
@@ -67,8 +67,8 @@ t.test('if the host cannot apply a change, the previous modules stay: exit 5', a
     json: { error: { code: 'activation-failed', message: /not here.*previous modules serve again/ } },
   })
   const lock = await readLockFile(directory)
-  t.strictSame(lock.modules, former.modules)
-  t.equal(lock.generation, former.generation + 2)
+  t.strictSame(lock.modules, previous.modules)
+  t.equal(lock.generation, previous.generation + 2)
   t.equal(running.state().generation, lock.generation)
   t.equal((await get(running, '/hello')).status, 200)
   t.match((await run('audit')).json.records, [
@@ -180,7 +180,7 @@ t.test('if the host ends during a migration, the previous modules stay, with a m
   await once(dying.listen(controlSocket(directory)), 'listening')
   t.match(await run('module-install', file), {
     exitCode: 1,
-    json: { error: { code: 'host-gone', message: /^The running host ended before it answered/ } },
+    json: { error: { code: 'host-gone', message: /^The running host ended before it responded/ } },
   })
   await new Promise((resolve) => dying.close(resolve))
   t.strictSame((await readLockFile(directory)).modules, {})
@@ -195,9 +195,9 @@ t.test('the next command completes a killed change from any step', async (t) => 
       const file = await sampleTarball(join(root, 'hello.tgz'))
       await run('module-install', file)
       const next = await readLockFile(directory)
-      const former = { ...next, generation: 0, modules: {} }
-      await writeJournal(directory, interruptedChange('module-install hello', former, next))
-      if (reached === 'the journal') await writeLockFile(directory, former)
+      const previous = { ...next, generation: 0, modules: {} }
+      await writeJournal(directory, interruptedChange('module-install hello', previous, next))
+      if (reached === 'the journal') await writeLockFile(directory, previous)
       const outcome = await run('module-disable', 'hello')
       t.match(outcome.stderr, /Completed "module-install hello", which was interrupted/)
       t.match(outcome, { exitCode: 0, json: { generation: 2 } })

@@ -6,11 +6,11 @@ import { app } from '../../../src/app.ts'
 import { runApp, testApplication } from '../../run-app.ts'
 import { sampleTarball } from '../../sample-module.ts'
 
-/** Installs as somebody at a terminal who answers `answer`. */
-async function installAt(answer: string, ...argv: string[]) {
+/** Installs as someone at a terminal who types `reply`. */
+async function installAt(reply: string, ...argv: string[]) {
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
   const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal() }
-  streams.stdin.end(`${answer}\n`)
+  streams.stdin.end(`${reply}\n`)
   const exitCode = await app(['module-install', ...argv], streams)
   return { exitCode, said: String(streams.stderr.read()) }
 }
@@ -18,9 +18,9 @@ async function installAt(answer: string, ...argv: string[]) {
 t.test('on a terminal it asks about a new source; only yes installs', async (t) => {
   const { root, directory } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  for (const answer of ['n', '', 'yesterday']) {
-    const { exitCode, said } = await installAt(answer, file, '--dir', directory)
-    t.equal(exitCode, 4, answer)
+  for (const reply of ['n', '', 'yesterday']) {
+    const { exitCode, said } = await installAt(reply, file, '--dir', directory)
+    t.equal(exitCode, 4, reply)
     t.match(said, /GET \/hello[\s\S]*hello\.tgz is a new source.*\[y\/N\]/)
     t.equal((await readLockFile(directory)).generation, 0)
   }
@@ -45,7 +45,7 @@ t.test('without a terminal there is no question, and the help says so', async (t
   t.match(stdout.replace(/\s+/g, ' '), /--yes .*on a terminal only/)
 })
 
-t.test('a question without an answer ends, changes nothing and gives up the lock', async (t) => {
+t.test('a question without a reply ends, changes nothing and gives up the lock', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { installDependencies } from '../../../src/install/fetch/dependencies.ts'
 import { npmOptions } from '../../../src/install/fetch/npm-options.ts'
 import { limits } from '../../../src/install/fetch/unpack.ts'
-import type { PinnedDependencies } from '../../../src/store/package-json.ts'
+import type { LockedDependencies } from '../../../src/store/package-json.ts'
 import { measure } from '../../../src/store/staging.ts'
 import { fakeRegistry, type Published, published } from '../../fake-registry.ts'
 import { tarball } from '../../tarball.ts'
@@ -14,14 +14,14 @@ async function installIn(
   t: Test,
   packages: readonly Published[],
   files: Record<string, unknown>,
-  pinned?: PinnedDependencies,
+  locked?: LockedDependencies,
 ) {
   const root = t.testdir({ module: files as never, scratch: {} })
   const { registry, requests } = await fakeRegistry(t, packages)
   const environment = { npm_config_userconfig: '/nowhere', npm_config_cache: join(root, 'cache') }
   const options = { ...(await npmOptions(root, environment)), registry, fetchRetries: 0 }
   const directory = join(root, 'module')
-  const done = await installDependencies(directory, join(root, 'scratch'), options, { pinned })
+  const done = await installDependencies(directory, join(root, 'scratch'), options, { locked })
   return { directory, requests, chosen: done?.packages }
 }
 const json = (more: object) => JSON.stringify({ name: 'module', version: '1.0.0', ...more })

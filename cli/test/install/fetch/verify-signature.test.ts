@@ -98,7 +98,7 @@ t.test('a version without the signature or provenance of the previous one is ref
   t.match(lost.json.error.message, /no signature, and the installed 1\.0\.0/)
   t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
 
-  // As if the former had been attested, in the lock and on record.
+  // As if the previous had been attested, in the lock and on record.
   const files = ['modules.lock.json', join('.app', 'generations', '1.json')].map((name) =>
     join(directory, name),
   )

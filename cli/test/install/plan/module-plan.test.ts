@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('the plan tells native code and a large size, of the module and with its dependencies', async (t) => {
+t.test('the plan shows native code and a large size, of the module and with its dependencies', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const native = published(
     { name: 'native', version: '1.0.0', scripts: { postinstall: 'x' } },

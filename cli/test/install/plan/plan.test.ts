@@ -24,11 +24,11 @@ const storeOf = async (directory: string) => {
   return existsSync(store) ? (await readdir(store)).filter((name) => !name.startsWith('.')) : []
 }
 
-/** Runs a command as somebody at a terminal who answers `answer`. */
-async function at(answer: string, ...argv: string[]) {
+/** Runs a command as someone at a terminal who types `reply`. */
+async function at(reply: string, ...argv: string[]) {
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
   const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal() }
-  streams.stdin.end(`${answer}\n`)
+  streams.stdin.end(`${reply}\n`)
   const exitCode = await app(argv, streams)
   return { exitCode, said: String(streams.stderr.read()) }
 }

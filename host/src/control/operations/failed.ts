@@ -21,7 +21,7 @@ const overview = <State>(
     withoutDatabase: async () => none as NoInfer<State>,
   })
 
-export const reactions = overview('mortise_reaction', events.readFailedEvents, {
+export const failedEvents = overview('mortise_reaction', events.readFailedEvents, {
   subscriptions: [],
   failed: [],
 })
@@ -35,7 +35,7 @@ export const replay = databaseOperation({
   input: Type.Object({ event: Type.Optional(Type.String()), module }),
   migrates: true,
   run: async ({ storage }, choice) => ({
-    reactions: await storage.transaction(() => events.replay(choice)),
+    failedEvents: await storage.transaction(() => events.replay(choice)),
   }),
 })
 
@@ -54,14 +54,14 @@ export const discard = databaseOperation({
   migrates: true,
   async run({ storage }, { record, ...choice }) {
     return await storage.transaction(function* () {
-      const reactions = yield* events.discard(choice)
-      const [first] = reactions
+      const failedEvents = yield* events.discard(choice)
+      const [first] = failedEvents
       if (first !== undefined) {
         const { type, subject } = first
-        const modules = reactions.map(({ module }) => module)
+        const modules = failedEvents.map(({ module }) => module)
         yield* run(insertion({ ...record, details: { ...record.details, modules, type, subject } }))
       }
-      return { reactions }
+      return { failedEvents }
     })
   },
 })

@@ -6,16 +6,16 @@ import { databaseOperation, hostOperation, RefusedError } from '../operation.ts'
 /** Serves the current modules.lock.json. */
 export const activate = hostOperation({
   input: Type.Object({
-    /** Retries failed modules: the lock came from outside, or packages are back in the store. */
+    /** Retries failed modules: the lock file is external, or packages are back in the store. */
     again: Type.Optional(Type.Boolean()),
     /** The text of app.config.json before and after a change of settings. */
-    config: Type.Optional(Type.Object({ former: Type.String(), next: Type.String() })),
+    config: Type.Optional(Type.Object({ previous: Type.String(), next: Type.String() })),
   }),
   // Code of a module may block the event loop while it loads.
   holdsLoop: 30_000,
   async run(host, { again, config }) {
     const generation = await host.installed.activate({ probed: true, again, config })
-    await host.tellHosts()
+    await host.notifyHosts()
     return { generation }
   },
   merge: (outputs) => ({ generation: Math.min(...outputs.map(({ generation }) => generation)) }),

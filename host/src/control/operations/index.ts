@@ -2,7 +2,7 @@
 export { audit } from './audit.ts'
 export { backups, claimBackup, noteBackup } from './backups.ts'
 export { backup, migrate, purge, restoreModule, undo } from './database.ts'
-export { discard, discardJob, jobs, reactions, replay, replayJobs } from './failed.ts'
+export { discard, discardJob, failedEvents, jobs, replay, replayJobs } from './failed.ts'
 export { activate, restart, retired, settle } from './generations.ts'
 export { clock, environment, hosts, metrics, openapi, schema, settings, state } from './reads.ts'
 export { renewSecrets, tokens } from './secrets.ts'

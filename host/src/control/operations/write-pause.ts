@@ -24,9 +24,9 @@ export const keep = hostOperation({
  * The pause then lasts to the end of the process.
  */
 export const switchConfig = hostOperation({
-  input: Type.Object({ former: Type.String(), next: Type.String() }),
-  async run(host, { former, next }) {
-    await host.hold.moveTo(former, next)
+  input: Type.Object({ previous: Type.String(), next: Type.String() }),
+  async run(host, { previous, next }) {
+    await host.hold.moveTo(previous, next)
     return {}
   },
 })

@@ -12,8 +12,8 @@ export async function stateOfWorker(
   number: number,
 ): Promise<ApplicationState | undefined> {
   const socket = controlSocket(directory, number)
-  const answer = await askHost(socket, 'state', {}, { firstSign: TIMEOUT }).catch(() => undefined)
-  return typeof answer === 'object' && 'body' in answer ? (answer.body as ApplicationState) : undefined
+  const response = await askHost(socket, 'state', {}, { firstSign: TIMEOUT }).catch(() => undefined)
+  return typeof response === 'object' && 'body' in response ? (response.body as ApplicationState) : undefined
 }
 
 /**

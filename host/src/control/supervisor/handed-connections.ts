@@ -30,7 +30,7 @@ export class HandedConnections {
     process.on('internalMessage', ({ ack }: Handed) => void (ack !== undefined && this.#waiting.delete(ack)))
   }
 
-  /** Tells node:cluster that the ended worker did not accept them: other workers get them. */
+  /** Notifies node:cluster that the ended worker did not accept them: other workers get them. */
   passOn(): void {
     for (const ack of [...this.#waiting.keys()])
       this.#process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 const STOPPED = 10
 /** Longer than a worker takes to revert a change that hangs, and to end itself. */
 const HUNG = 40
-/** The limit for a worker that was told to end. */
+/** The limit for a worker that was asked to end. */
 const HUNG_AT_END = 10
 /** Seconds until a worker's first heartbeat. */
 const FIRST = 60

@@ -10,7 +10,7 @@ export async function reportServing(host: { url: string; leave(): Promise<void> 
   await send({ type: 'serving', url: host.url })
 }
 
-/** Tells the supervisor why this process ends; resolves after delivery. */
+/** Notifies the supervisor why this process ends; resolves after delivery. */
 export const reportFailure = (failure: WorkerFailure): Promise<void> => send({ type: 'failed', failure })
 
 /** The supervisor may be gone. */

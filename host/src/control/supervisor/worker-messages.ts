@@ -1,7 +1,7 @@
 // The messages between a supervisor and its workers. After `app host-upgrade` their versions differ,
 // so additions must be optional. Everything else that ends a worker is a signal.
 
-/** Leave once every client has been told to reconnect. */
+/** Leave once every client has been asked to reconnect. */
 export interface ToWorker {
   readonly type: 'leave'
 }

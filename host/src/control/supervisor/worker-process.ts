@@ -11,7 +11,7 @@ import { WORKER_NUMBER } from './worker-number.ts'
 export const workerStdio = ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'] as const
 const PULSE_DESCRIPTOR = 4
 
-/** Time limit for a worker that was told to end, in milliseconds: longer than its drain. */
+/** Time limit for a worker that was asked to end, in milliseconds: longer than its drain. */
 const END_TIMEOUT = 20_000
 /** The limit for a worker that first releases its clients. */
 const LEAVE_TIMEOUT = 40_000
@@ -94,7 +94,7 @@ export class WorkerProcess {
     return this.#ended.promise
   }
 
-  /** Whether it was told to end. */
+  /** Whether it was asked to end. */
   get isDismissed(): boolean {
     return this.#isDismissed
   }

@@ -16,7 +16,7 @@ const MOST_KEYS = 1_000
 
 const MINUTE = sql`(${now} / ${WINDOW}::bigint)`
 
-interface Told extends Unsynced {
+interface Synced extends Unsynced {
   readonly counter: WindowCounter
   /** A hash of limit and key, so the database does not learn who calls. */
   readonly id: string
@@ -57,24 +57,24 @@ export class SharedCounts {
 
   async #share(): Promise<void> {
     const time = this.#limits.now()
-    const told = Object.entries(this.#limits.counters).flatMap(([name, counter]) =>
+    const synced = Object.entries(this.#limits.counters).flatMap(([name, counter]) =>
       counter
-        .untold(time, MOST_KEYS)
-        .map((untold): Told => ({ ...untold, counter, id: idOf(name as LimitName, untold.key) })),
+        .unsynced(time, MOST_KEYS)
+        .map((unsynced): Synced => ({ ...unsynced, counter, id: idOf(name as LimitName, unsynced.key) })),
     )
-    if (told.length === 0) return
-    const rows = JSON.stringify(told.map(({ id, window, count }) => ({ id, window, count })))
+    if (synced.length === 0) return
+    const rows = JSON.stringify(synced.map(({ id, window, count }) => ({ id, window, count })))
     const heard = await this.#database.transaction(function* () {
       yield* run(sql`DELETE FROM mortise_rate WHERE minute NOT BETWEEN ${MINUTE} - 1 AND ${MINUTE} + 1`)
       return yield* many<{ id: string; count: number; now: number }>(sql`
         INSERT INTO mortise_rate (id, minute, count)
-        SELECT id, "window", count FROM json_to_recordset(${rows}::json) AS told (id text, "window" bigint, count bigint)
+        SELECT id, "window", count FROM json_to_recordset(${rows}::json) AS synced (id text, "window" bigint, count bigint)
         ORDER BY id
         ON CONFLICT (id, minute) DO UPDATE SET count = mortise_rate.count + excluded.count
         RETURNING id, count, ${now} AS now`)
     })
     const totals = new Map(heard.map(({ id, count }) => [id, count]))
-    for (const { counter, id, ...untold } of told) counter.told(untold, totals.get(id) ?? 0)
+    for (const { counter, id, ...unsynced } of synced) counter.synced(unsynced, totals.get(id) ?? 0)
     if (heard[0] !== undefined) this.#limits.follow(heard[0].now)
   }
 }

@@ -65,7 +65,7 @@ class Usage {
   /** Counted by this process. */
   own = 0
   /** The part of `own` that the other hosts know. */
-  told = 0
+  synced = 0
   /** Counted by other hosts, as far as they reported it. */
   others = 0
   previous = 0
@@ -73,7 +73,7 @@ class Usage {
   moveTo(window: number): void {
     if (this.window === window) return
     this.previous = this.window === window - 1 ? this.own + this.others : 0
-    this.own = this.told = this.others = 0
+    this.own = this.synced = this.others = 0
     this.window = window
   }
 }
@@ -131,28 +131,28 @@ export class WindowCounter {
   /** Undoes a `take` whose purpose failed. A count that other hosts know stays. */
   giveBack(key: string, now: number, amount = 1): void {
     const usage = this.#at(key, now)
-    usage.own -= Math.min(amount, usage.own - usage.told)
+    usage.own -= Math.min(amount, usage.own - usage.synced)
   }
 
   /** Counts of at most `most` keys since the last report to the other hosts. */
-  untold(now: number, most: number): Unsynced[] {
+  unsynced(now: number, most: number): Unsynced[] {
     const window = Math.trunc(now / WINDOW)
     const found: Unsynced[] = []
     for (const key of this.#busy) {
       if (found.length === most) break
       const usage = this.#usages.peek(key)
       if (usage?.window !== window) this.#busy.delete(key)
-      else found.push({ key, window, count: usage.own - usage.told })
+      else found.push({ key, window, count: usage.own - usage.synced })
     }
     return found
   }
 
   /** @param total the count of all hosts together, which contains this host's `count` */
-  told({ key, window, count }: Unsynced, total: number): void {
+  synced({ key, window, count }: Unsynced, total: number): void {
     const usage = this.#usages.peek(key)
     if (usage?.window !== window) return
-    usage.told += count
-    usage.others = total - usage.told
+    usage.synced += count
+    usage.others = total - usage.synced
     // Moves the key to the end for the next report.
     this.#busy.delete(key)
     this.#busy.add(key)

@@ -5,7 +5,7 @@ import { HeartbeatMonitor } from '../../../src/control/supervisor/heartbeat-moni
 function watched() {
   const source = new PassThrough()
   const pulse = new HeartbeatMonitor(source)
-  /** So many seconds, in each of which the worker has shown `sign`. @returns the first reason, and in which second */
+  /** So many seconds; in each the worker has shown `sign`. @returns the first reason, and in which second */
   const go = (seconds: number, sign: string, phase: Parameters<HeartbeatMonitor['tick']>[0] = 'serves') => {
     for (let second = 1; second <= seconds; second += 1) {
       if (sign) source.emit('data', Buffer.from(sign))

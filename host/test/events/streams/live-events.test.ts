@@ -40,9 +40,10 @@ function tailOf(log: EventLog) {
   const failures: unknown[] = []
   const warn = (error: unknown) => failures.push(error)
   const tail = new LiveEvents(log, { warn } as never)
-  const told: number[] = []
-  const send = (events: readonly SerializedEvent[]) => told.push(...events.map(({ event }) => event.position))
-  return { tail, told, failures, follower: { send } }
+  const reported: number[] = []
+  const send = (events: readonly SerializedEvent[]) =>
+    reported.push(...events.map(({ event }) => event.position))
+  return { tail, reported, failures, follower: { send } }
 }
 
 t.test('events during the start are read', async (t) => {
@@ -58,7 +59,7 @@ t.test('events during the start are read', async (t) => {
 
 t.test('a failed read is repeated, and reported once', async (t) => {
   const { log, add, fail } = scriptedLog()
-  const { tail, told, failures, follower } = tailOf(log)
+  const { tail, reported, failures, follower } = tailOf(log)
   await tail.start()
   tail.follow(follower)
   await nextTurn()
@@ -66,14 +67,14 @@ t.test('a failed read is repeated, and reported once', async (t) => {
   add(1, 2)
   await nextTurn()
   t.match(failures, [{ message: 'away' }])
-  t.same(told, [])
+  t.same(reported, [])
   fail(undefined)
   tail.retry()
   await nextTurn()
-  t.same(told, [1, 2])
+  t.same(reported, [1, 2])
   tail.retry()
   await nextTurn()
-  t.same(told, [1, 2])
+  t.same(reported, [1, 2])
 })
 
 t.test('only positions without a gap are delivered', async (t) => {

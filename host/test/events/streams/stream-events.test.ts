@@ -17,7 +17,7 @@ const door = (version: string): FixtureModule => ({
   },
   files: {
     'index.js': `
-      import { answer, defineModule, eventStream } from '@mortise/module-sdk'
+      import { respond, defineModule, eventStream } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
       const data = Type.Object({ n: Type.Integer() })
       const { emit, plugin } = defineModule('door', { events: { 'door.opened': data, 'door.closed': data } })
@@ -28,7 +28,7 @@ const door = (version: string): FixtureModule => ({
             const owner = request.caller.id
             yield* emit('door.opened', { subject: 'front', owner, data: request.body })
             yield* emit('door.closed', { subject: 'front', owner, data: request.body })
-            return answer(200, {})
+            return respond(200, {})
           }))
         app.get('/door/opened', { config, schema: { summary: 'Openings', ...eventStream } }, (request, reply) =>
           reply.streamEvents({ types: ['door.opened'], limits: { streamsPerCaller: 2 } }))
@@ -90,7 +90,7 @@ async function streamsEvents(t: Test, database: object = {}) {
   t.strictSame(
     seen(second).map(([, data]) => data),
     [{ n: 3 }, { n: 4 }],
-    'it goes on at the other host',
+    'it continues at the other host',
   )
 
   const foreign = await open(one, { ...ben, 'last-event-id': second.lastEventId })

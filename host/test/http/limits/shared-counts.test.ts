@@ -44,7 +44,7 @@ testOnPostgres('hosts hold a caller to one limit, but for what they have not hea
   await one.shared.share()
   t.equal(two.take(9), 9)
   await two.shared.share()
-  t.equal(two.limits.take('caller', 'alice').remaining, MAX - 10, 'a tenth is not told, and nothing heard')
+  t.equal(two.limits.take('caller', 'alice').remaining, MAX - 10, 'a tenth is not synced, and nothing heard')
   await two.shared.share()
   t.equal(two.take(MAX), MAX - allowed - 10, 'now it has heard')
   await two.shared.share()

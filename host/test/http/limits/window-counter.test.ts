@@ -76,27 +76,27 @@ t.test('refused requests are not counted', async (t) => {
 t.test('a count is shared from a tenth of the limit on, once', async (t) => {
   const counter = new WindowCounter(100)
   takeMany(counter, 9, START)
-  t.same(counter.untold(START, 10), [])
+  t.same(counter.unsynced(START, 10), [])
   takeMany(counter, 1, START)
-  const [untold] = counter.untold(START, 10)
-  t.strictSame(untold, { key: 'key', window: START / WINDOW, count: 10 })
-  counter.told(untold as NonNullable<typeof untold>, 70)
-  t.strictSame(counter.untold(START, 10), [{ key: 'key', window: START / WINDOW, count: 0 }])
+  const [unsynced] = counter.unsynced(START, 10)
+  t.strictSame(unsynced, { key: 'key', window: START / WINDOW, count: 10 })
+  counter.synced(unsynced as NonNullable<typeof unsynced>, 70)
+  t.strictSame(counter.unsynced(START, 10), [{ key: 'key', window: START / WINDOW, count: 0 }])
   t.equal(takeMany(counter, 100, START), 30, 'of 100, others had 60')
-  t.same(counter.untold(START + WINDOW, 10), [], 'a minute that is over is not told')
+  t.same(counter.unsynced(START + WINDOW, 10), [], 'a minute that is over is not synced')
 })
 
 t.test('shared counts free memory for other keys', async (t) => {
   const counter = new WindowCounter(1)
   for (const key of ['a', 'b', 'c']) counter.take(key, START)
-  const first = counter.untold(START, 2)
+  const first = counter.unsynced(START, 2)
   t.same(
     first.map(({ key }) => key),
     ['a', 'b'],
   )
-  for (const untold of first) counter.told(untold, 1)
+  for (const unsynced of first) counter.synced(unsynced, 1)
   t.same(
-    counter.untold(START, 2).map(({ key }) => key),
+    counter.unsynced(START, 2).map(({ key }) => key),
     ['c', 'a'],
   )
 })

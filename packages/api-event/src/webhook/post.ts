@@ -36,7 +36,7 @@ export function post(
   { timeLimit = TIME_LIMIT, ended }: { timeLimit?: number | undefined; ended?: AbortSignal } = {},
 ): Promise<Outcome> {
   const refusal = destinations.refusal(url)
-  if (refusal !== undefined) return Promise.resolve(unanswered(`not sent: the URL ${refusal}`))
+  if (refusal !== undefined) return Promise.resolve(noResponse(`not sent: the URL ${refusal}`))
   return new Promise((resolve) => {
     let isLookingUp = false
     const deadline = AbortSignal.timeout(timeLimit)
@@ -56,15 +56,15 @@ export function post(
       maxHeaderSize: HEADER_LIMIT,
       signal,
     })
-    let answered = false
+    let responded = false
     request.on('response', async (response) => {
-      answered = true
+      responded = true
       const text = await beginningOf(response)
       request.destroy()
       resolve({ status: response.statusCode as number, error: null, response: text, ...pauseOf(response) })
     })
     request.on('error', (error: NodeJS.ErrnoException) => {
-      if (answered) return
+      if (responded) return
       const reason = ended?.aborted
         ? 'cut off: the application stopped'
         : deadline.aborted
@@ -72,17 +72,17 @@ export function post(
             ? unreachable
             : `no response within ${timeLimit / 1000} s`
           : error.message || error.code
-      resolve(unanswered(printable(reason ?? 'unknown')))
+      resolve(noResponse(printable(reason ?? 'unknown')))
     })
     // Also for a response that asks for another protocol.
     request.on('close', () => {
-      if (!answered) resolve(unanswered('the connection ended without a response'))
+      if (!responded) resolve(noResponse('the connection ended without a response'))
     })
     request.end(body)
   })
 }
 
-const unanswered = (error: string): Outcome => ({ status: null, error, response: null })
+const noResponse = (error: string): Outcome => ({ status: null, error, response: null })
 
 async function beginningOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

@@ -1,11 +1,11 @@
 import {
-  answer,
   type Caller,
   CursorPageOf,
   type Database,
   Deleted,
   IdParams,
   type ModuleInstance,
+  respond,
 } from '@mortise/module-sdk'
 import { responses } from '../module.ts'
 import {
@@ -80,7 +80,7 @@ export function webhookRoutes(app: ModuleInstance, database: Database, rules: We
     (request) =>
       request.transaction(function* () {
         const webhook = yield* createWebhook(request, request.body, rules)
-        return answer(201, webhook, { location: `/webhook/${webhook.id}` })
+        return respond(201, webhook, { location: `/webhook/${webhook.id}` })
       }),
   )
 
@@ -150,7 +150,7 @@ export function webhookRoutes(app: ModuleInstance, database: Database, rules: We
     },
     (request) =>
       request.transaction(function* () {
-        return answer(201, yield* rotateSecret(request, request.params.id, rules))
+        return respond(201, yield* rotateSecret(request, request.params.id, rules))
       }),
   )
 
@@ -173,7 +173,7 @@ export function webhookRoutes(app: ModuleInstance, database: Database, rules: We
       request.transaction(function* () {
         const { id } = request.params
         const delivery = yield* testWebhook(request.caller, id, rules)
-        return answer(202, delivery, { location: `/webhook/${id}/delivery/${delivery.id}` })
+        return respond(202, delivery, { location: `/webhook/${id}/delivery/${delivery.id}` })
       }),
   )
 

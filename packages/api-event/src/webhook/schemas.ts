@@ -41,7 +41,7 @@ const webhook = {
   disabledReason: Nullable(
     Type.String({
       description:
-        '`gone`: the receiver answered 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`; null: none of these',
+        '`gone`: the receiver returned 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`; null: none of these',
     }),
   ),
   failingSince: timeOrNull('the time since which all attempts have failed'),
@@ -106,7 +106,7 @@ export type WebhookQuery = Static<typeof WebhookQuery>
 export const RotatedSecret = Type.Object(
   {
     secret,
-    formerUntil: Type.String({
+    previousUntil: Type.String({
       format: 'date-time',
       description: 'until when deliveries also have a signature with the previous secret',
     }),

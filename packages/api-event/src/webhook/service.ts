@@ -206,7 +206,7 @@ export function* rotateSecret(
   yield* repository.updateSecrets(id, [secret, ...previous].slice(0, SECRETS))
   yield* repository.updateWebhook({ ...row, version: row.version + 1, updatedAt: now })
   yield* audit({ action: 'webhook.secret-rotated', object: id })
-  return { secret: secret.secret, formerUntil: timestamp(until) }
+  return { secret: secret.secret, previousUntil: timestamp(until) }
 }
 
 /** A page of deliveries, newest first, for the request with this URL. Read it in a snapshot. */

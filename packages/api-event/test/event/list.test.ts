@@ -100,13 +100,13 @@ testOnEngines('an unknown event as cursor is 410', async (t) => {
   const accept = { accept: 'text/event-stream' }
   for (const id of [oldest?.id, 'event_unknown', 'START', '0']) {
     const path = `/event?after=${id}`
-    for (const answer of [
+    for (const response of [
       await ann.get(path),
       await ann.get(path, accept),
       await ann.get('/event', { ...accept, 'last-event-id': String(id) }),
     ]) {
-      t.equal(answer.statusCode, 410, String(id))
-      t.equal(answer.json().type, 'urn:problem-type:api-event:event-gone')
+      t.equal(response.statusCode, 410, String(id))
+      t.equal(response.json().type, 'urn:problem-type:api-event:event-gone')
     }
   }
   t.equal((await walk(ann, '/event?after=start')).length, 1)
@@ -121,16 +121,16 @@ testOnEngines("another caller's event as cursor is like an unknown one", async (
   const [anns, nobodys, bens] = (await walk(root)).map(({ id }) => id) as [string, string, string]
   const accept = { accept: 'text/event-stream' }
   const goOn = async (id: string) => {
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       user('ben').get(`/event?after=${id}`),
       user('ben').get(`/event?after=${id}&subject=bell_1&types=bell.rung`),
       user('ben').get(`/event?after=${id}`, accept),
       user('ben').get('/event', { ...accept, 'last-event-id': id }),
     ])
-    return answers.map(({ statusCode, body }) => `${statusCode} ${body.replace(/"requestId":"[^"]+"/, '')}`)
+    return responses.map(({ statusCode, body }) => `${statusCode} ${body.replace(/"requestId":"[^"]+"/, '')}`)
   }
   const unknown = await goOn('event_unknown')
-  for (const answer of unknown) t.match(answer, /^410 .*event-gone/)
+  for (const response of unknown) t.match(response, /^410 .*event-gone/)
   for (const id of [anns, nobodys]) t.same(await goOn(id), unknown)
   t.equal((await user('ben').get(`/event?after=${bens}`)).statusCode, 200)
   for (const id of [anns, nobodys, bens])
@@ -179,9 +179,9 @@ testOnEngines('a query without the sql tag is refused', async (t) => {
     'page=1',
   ]) {
     for (const accept of ['*/*', 'text/event-stream']) {
-      const answer = await user('ann', 'admin').get(`/event?${query}`, { accept })
-      t.equal(answer.statusCode, 400, query)
-      t.equal(answer.json().errors[0].parameter, query.split('=')[0])
+      const response = await user('ann', 'admin').get(`/event?${query}`, { accept })
+      t.equal(response.statusCode, 400, query)
+      t.equal(response.json().errors[0].parameter, query.split('=')[0])
     }
   }
 })

@@ -48,7 +48,7 @@ export class StreamReader {
     while (!holds()) await this.#changed.promise
   }
 
-  /** All of an answer that is no stream. */
+  /** All of a response that is no stream. */
   text = async (): Promise<string> => {
     await this.ended
     return this.#text

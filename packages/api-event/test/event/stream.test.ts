@@ -76,7 +76,7 @@ testOnEngines('a reader that reconnects misses nothing, even before the first ev
   }
   await ring(1, idOf('ben'))
   const fresh = await open(ann)
-  t.equal(fresh.lastEventId, 'start', 'that others do something is not told')
+  t.equal(fresh.lastEventId, 'start', 'that others do something is not reported')
   const second = await comeBack(fresh)
   t.same(numbers(await second.count(2)), [2, 3])
   const idle = await comeBack(second)

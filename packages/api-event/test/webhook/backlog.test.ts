@@ -6,7 +6,7 @@ import { testOnEngines, type WebhookHost, webhookHost } from './webhook-host.ts'
 const MOST = 5
 const WEEK = 7 * DAY
 
-/** A webhook of ann's whose receiver answers `status`, which a test may change. */
+/** A webhook of ann's whose receiver returns `status`, which a test may change. */
 async function webhookOf(t: Test, host: WebhookHost, status: number, body: object = {}) {
   const now = { status }
   const { url, received } = await receiver(t, (response) => {
@@ -161,7 +161,7 @@ testOnEngines('an event is stored once for any number of failing webhooks', asyn
   t.ok(JSON.stringify(rows).length < 10_000)
 })
 
-testOnEngines('deliveries of the former version, which have a body, are sent as they are', async (t) => {
+testOnEngines('deliveries of the previous version, which have a body, are sent as they are', async (t) => {
   const host = await webhookHost(t)
   const webhook = await webhookOf(t, host, 200)
   await host.happen('purchase_a')

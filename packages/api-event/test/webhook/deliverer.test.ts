@@ -25,8 +25,8 @@ async function webhookOf(host: WebhookHost, url: string, body: object = {}) {
   }
 }
 
-/** A receiver that answers what it is told to, in turn, and the last of it from then on. */
-async function answering(t: Test, ...statuses: number[]) {
+/** A receiver that returns what it is asked to, in turn, and the last of it from then on. */
+async function responding(t: Test, ...statuses: number[]) {
   return receiver(t, (response) => {
     response.writeHead((statuses.length > 1 ? statuses.shift() : statuses[0]) as number).end()
   })
@@ -174,7 +174,7 @@ test('Retry-After of a receiver is honoured; a success resets its failures', asy
 
 testOnEngines('410 disables a webhook at once and ends its pending deliveries', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 410, 200)
+  const { url, received } = await responding(t, 410, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   for (const subject of ['purchase_a', 'purchase_a', 'purchase_a']) await host.happen(subject)
@@ -203,7 +203,7 @@ testOnEngines('410 disables a webhook at once and ends its pending deliveries', 
 
 test('5 days without a success disable a webhook', async (t) => {
   const host = await webhookHost(t)
-  const { url } = await answering(t, 500)
+  const { url } = await responding(t, 500)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   await host.happen('purchase_a')
@@ -220,7 +220,7 @@ testOnEngines(
   'the events of a subject come in order: later ones wait for the earlier, other subjects do not',
   async (t) => {
     const host = await webhookHost(t)
-    const { url, received } = await answering(t, 500, 200)
+    const { url, received } = await responding(t, 500, 200)
     const webhook = await webhookOf(host, url)
     const deliverer = host.deliverer()
     const first = await host.happen('purchase_a')
@@ -319,7 +319,7 @@ test('a hanging receiver does not keep a worker from ending', async (t) => {
   t.match((await webhook.deliveries()).at(-1), { attempts: 0 }, 'and begins nothing')
 })
 
-test('the answer to a delivery is kept in full where it has failed', async (t) => {
+test('the response to a delivery is kept in full where it has failed', async (t) => {
   const host = await webhookHost(t)
   const statuses = [500, 200]
   const { url } = await receiver(t, (response) => {
@@ -337,7 +337,7 @@ test('the answer to a delivery is kept in full where it has failed', async (t) =
 
 test('a test event is sent once and affects no counters', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 410, 200)
+  const { url, received } = await responding(t, 410, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   for (const [status, state] of [
@@ -356,7 +356,7 @@ test('a test event is sent once and affects no counters', async (t) => {
 
 test('a delivery is replayed under its id; one that is pending, at once and with all its attempts', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 200, 500, 500, 500, 200)
+  const { url, received } = await responding(t, 200, 500, 500, 500, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   const id = await host.happen('purchase_a')
@@ -381,7 +381,7 @@ test('a delivery is replayed under its id; one that is pending, at once and with
 
 testOnEngines('a replayed delivery waits for what is pending of its subject', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 200, 500, 200)
+  const { url, received } = await responding(t, 200, 500, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   const first = await host.happen('purchase_a')
@@ -401,7 +401,7 @@ testOnEngines('a replayed delivery waits for what is pending of its subject', as
 
 testOnEngines('the log is read page by page, by state, newest first', async (t) => {
   const host = await webhookHost(t)
-  const { url } = await answering(t, 410)
+  const { url } = await responding(t, 410)
   const webhook = await webhookOf(host, url)
   const events: string[] = []
   for (let n = 0; n < 7; n++) events.push(await host.happen(`purchase_${n}`))
@@ -422,7 +422,7 @@ testOnEngines('the log is read page by page, by state, newest first', async (t) 
 
 testOnEngines('after the correction of a clock that was ahead, deliveries continue at once', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 500, 200)
+  const { url, received } = await responding(t, 500, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   await deliverer.deliverDue()
@@ -458,7 +458,7 @@ testOnEngines('after the correction of a clock that was ahead, deliveries contin
 
 testOnEngines('deliveries leased by a killed host are due when another one starts', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 200)
+  const { url, received } = await responding(t, 200)
   await webhookOf(host, url)
   await host.happen('purchase_a')
   await host.database.transaction(() =>
@@ -526,7 +526,7 @@ testOnEngines(
     mock.timers.enable({ apis: ['setInterval'] })
     t.teardown(() => mock.timers.reset())
     const host = await webhookHost(t)
-    const { url } = await answering(t, 200)
+    const { url } = await responding(t, 200)
     const kept = await webhookOf(host, url)
     const deleted = await webhookOf(host, url)
     const deliverer = host.deliverer()

@@ -74,12 +74,12 @@ const lies: [string, string, object][] = [
   ['hints for ever', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100), { status: null }],
 ]
 for (const [name, bytes, expected] of lies) {
-  t.test(`a receiver that answers ${name} does no harm`, async (t) => {
+  t.test(`a receiver that returns ${name} does no harm`, async (t) => {
     t.match(await send(await socketReceiver(t, (socket) => socket.end(bytes))), expected)
   })
 }
 
-t.test('a reset, a closed port, and a receiver without TLS are no answer', async (t) => {
+t.test('a reset, a closed port, and a receiver without TLS are no response', async (t) => {
   t.match(await send(await socketReceiver(t, (socket) => socket.resetAndDestroy())), {
     status: null,
     error: /ECONNRESET|hang up/,
@@ -91,17 +91,17 @@ t.test('a reset, a closed port, and a receiver without TLS are no answer', async
 
 t.test('each connection asks for the name, and judges what it then connects to', async (t) => {
   const { port, received } = await receiver(t)
-  const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.1']]
+  const responses = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.1']]
   const rebinding = new Destinations({
     plainHttp: true,
     networks: ['127.0.0.1/32'],
-    resolve: async () => (answers.shift() ?? []).map((address) => ({ address, family: 4 })),
+    resolve: async () => (responses.shift() ?? []).map((address) => ({ address, family: 4 })),
   })
   const url = `http://shop.example:${port}/`
   t.match(await send(url, 1000, rebinding), { status: 200 })
   t.match(await send(url, 100, rebinding), { status: null, error: unreachable })
   t.match(await send(url, 1000, rebinding), { status: 200 })
-  t.same(answers, [], 'and asks once')
+  t.same(responses, [], 'and asks once')
   t.match(await send(`http://127.0.0.2:${port}/`, 1000, rebinding), {
     status: null,
     error: /not sent: .+not public/,

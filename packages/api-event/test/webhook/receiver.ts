@@ -13,7 +13,7 @@ export interface Received {
 /** A receiver of webhooks on this machine, and what it has got. */
 export async function receiver(
   t: Test,
-  answer: (response: ServerResponse, received: Received) => void | Promise<void> = (response) => {
+  respond: (response: ServerResponse, received: Received) => void | Promise<void> = (response) => {
     response.end()
   },
 ) {
@@ -21,7 +21,7 @@ export async function receiver(
   const server = createServer(async (request, response) => {
     const one = { headers: flat(request.headers), body: await text(request), path: request.url }
     received.push(one)
-    await answer(response, one)
+    await respond(response, one)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -33,13 +33,13 @@ export async function receiver(
   return { url: `http://127.0.0.1:${port}/hook`, port, received }
 }
 
-/** One that answers bytes, whatever they are. */
-export async function socketReceiver(t: Test, answer: (socket: Socket) => void) {
+/** One that returns bytes, whatever they are. */
+export async function socketReceiver(t: Test, respond: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createSocketServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
-    socket.once('data', () => answer(socket))
+    socket.once('data', () => respond(socket))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

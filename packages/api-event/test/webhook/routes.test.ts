@@ -84,7 +84,7 @@ testOnEngines('a cursor walk that deletes its webhooks sees each once', async (t
     }
     t.same(met, made, query)
   }
-  // The rows of deleted ones go: their ids still tell the place.
+  // The rows of deleted ones go: their ids still say the place.
   await host.database.transaction(() => run(sql`DELETE FROM webhook`))
   t.strictSame((await host.ann.get(`/webhook?after=${made[3]}`)).json(), { data: [], rpp: 20 })
   for (const query of ['after=', 'after=x', `after=${made[3]}x`, 'after=event_01kahr3v8ze5x9g2w0m4c7t6ys']) {

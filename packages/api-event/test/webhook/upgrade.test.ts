@@ -10,7 +10,7 @@ const set = {
 }
 const shares = { module: 'api-event', name: '002-shares' }
 
-testOnEngines('webhooks and deliveries of the former version go on, and back again', async (t) => {
+testOnEngines('webhooks and deliveries of the previous version go on, and back again', async (t) => {
   const host = await webhookHost(t)
   const { database } = host
   const { url, received } = await receiver(t)

@@ -42,7 +42,7 @@ export const shop = {
   plugin: plugin(async () => {}),
 }
 
-/** This module, from its sources; `seen` gets what the host lends it. */
+/** This module, from its sources; `seen` gets what the host provides it. */
 export function webhookModule(options: WebhookOptions, seen: (log: EventLog) => void = () => {}) {
   const plugin = eventModule(options)
   const watched: ModulePlugin = (app, context) => {
@@ -55,7 +55,7 @@ export function webhookModule(options: WebhookOptions, seen: (log: EventLog) => 
   }
 }
 
-/** A host whose webhooks are delivered when a test says so, by a clock that goes on when it says so. */
+/** A host whose webhooks are delivered when a test says so, by a clock that continues when it says so. */
 export async function webhookHost(t: Test, settings: object = loopback, mostPending = 1_000) {
   let advanced = 0
   let position = 0

@@ -68,8 +68,8 @@ export async function checkModule(directory: string, options: CheckOptions = {})
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const why = error.message.replaceAll(`${directory}/`, '')
-    const mend = 'Correct package.json; "app module-manifest" writes most of "mortise" from the code.'
-    add({ rule: 'manifest', where: 'package.json', why, mend })
+    const remedy = 'Correct package.json; "app module-manifest" writes most of "mortise" from the code.'
+    add({ rule: 'manifest', where: 'package.json', why, remedy })
     return report()
   }
   const json = JSON.parse(await readText(join(directory, 'package.json'))) as Record<string, unknown>
@@ -99,9 +99,9 @@ export async function checkModule(directory: string, options: CheckOptions = {})
             before: besideThis('watch/watch-process'),
             input: { id, postgres: place?.url },
             onNote(note) {
-              const told = note as Note
-              if ('finding' in told) add(told.finding)
-              else untried.push(told.untried)
+              const observed = note as Note
+              if ('finding' in observed) add(observed.finding)
+              else untried.push(observed.untried)
             },
           },
         },
@@ -124,8 +124,8 @@ export async function checkModule(directory: string, options: CheckOptions = {})
 function refusal({ message }: ModuleError, directory: string): Finding {
   const why = message.replaceAll(`${directory}/`, '')
   const place = /\(([^()\s]+(?::\d+|\.\w+))\)$/m.exec(why) ?? /^- (\S+)$/m.exec(why)
-  const mend = 'Correct it: an installation refuses the module for the same reason.'
-  return { rule: 'probe', where: place?.[1] ?? 'package.json', why, mend }
+  const remedy = 'Correct it: an installation refuses the module for the same reason.'
+  return { rule: 'probe', where: place?.[1] ?? 'package.json', why, remedy }
 }
 
 /** A value for each setting that has no default and is required. */

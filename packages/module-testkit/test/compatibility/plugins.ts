@@ -1,6 +1,6 @@
 import type { TestCaller } from '../../src/test-caller.ts'
 
-type Answer = Awaited<ReturnType<TestCaller['get']>>
+type RouteResponse = Awaited<ReturnType<TestCaller['get']>>
 
 /** One line of docs/compatibility.md: `name.js` is its module. */
 export interface Plugin {
@@ -12,7 +12,7 @@ export interface Plugin {
   readonly note: string
   /** The route of the module; `GET /tea` by default. */
   readonly route?: string
-  readonly send?: (caller: TestCaller) => Promise<Answer>
+  readonly send?: (caller: TestCaller) => Promise<RouteResponse>
   /** What the last response has. */
   readonly expected?: Readonly<Record<string, unknown>>
 }

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
+// biome-ignore-all lint/suspicious/noExplicitAny: an engine responds to each step in that step's own shape
 
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { Sql } from '@mortise/module-sdk/sql'
@@ -46,15 +46,15 @@ export function drive<Step, Result>(
     const generator = begin()
     let next = generator.next()
     while (!next.done) {
-      let answer: unknown
+      let result: unknown
       try {
-        answer = take(next.value)
+        result = take(next.value)
       } catch (error) {
         if (ends(error)) throw error
         next = generator.throw(error)
         continue
       }
-      next = generator.next(answer)
+      next = generator.next(result)
     }
     assertAllRan(made)
     return next.value
@@ -73,15 +73,15 @@ export async function driveAsync<Step, Result>(
   const generator = resume(begin)
   let next = resume(() => generator.next())
   while (!next.done) {
-    let answer: unknown
+    let result: unknown
     try {
-      answer = await take(next.value)
+      result = await take(next.value)
     } catch (error) {
       if (ends(error)) throw error
       next = resume(() => generator.throw(error))
       continue
     }
-    next = resume(() => generator.next(answer))
+    next = resume(() => generator.next(result))
   }
   assertAllRan(made)
   return next.value
@@ -115,7 +115,7 @@ export interface Outbox {
    * @returns whether there may be more
    */
   place(isShared: boolean): Transaction<boolean>
-  /** The channel on which `place` tells other hosts, with the name of the schema. */
+  /** The channel on which `place` notifies other hosts, with the name of the schema. */
   readonly channel: string
 }
 
@@ -220,15 +220,15 @@ export function* lookAt<Result>(
 ): Transaction<Result> {
   let next = steps.next()
   while (!next.done) {
-    let answer: unknown
+    let result: unknown
     try {
       look(next.value)
-      answer = yield next.value
+      result = yield next.value
     } catch (error) {
       next = steps.throw(error)
       continue
     }
-    next = steps.next(answer)
+    next = steps.next(result)
   }
   return next.value
 }

@@ -11,7 +11,7 @@ export interface Order extends BoundStatement {
   readonly toError?: (error: unknown) => Error
 }
 
-export interface Answer {
+export interface Reply {
   /** None unless they were wanted. */
   // biome-ignore lint/suspicious/noExplicitAny: the caller knows the columns
   readonly rows: any[]
@@ -31,24 +31,24 @@ interface Prepared {
 
 const preparedOn = new WeakMap<Connection, Map<string, Prepared>>()
 
-/** The driver sends only queries of its own class before earlier ones have been answered. */
+/** The driver sends only queries of its own class before earlier ones have had their replies. */
 const DriverQuery = Query as unknown as new (text: string) => object
 
 /**
- * Statements that are sent together, and answered together: one round trip. The server runs them in
+ * Statements that are sent together, and return together: one round trip. The server runs them in
  * order, and none after one that fails. A statement with a name is prepared and described once per
  * connection.
  */
 export class Batch extends DriverQuery {
-  readonly answered: Promise<Answer[]>
+  readonly done: Promise<Reply[]>
   /** The driver replaces it, for its time limit. */
-  callback: (error: Error | null, answers?: Answer[]) => void
+  callback: (error: Error | null, replies?: Reply[]) => void
   readonly #orders: readonly Order[]
   readonly #prepared: Prepared[] = []
   /** Those so far. */
-  readonly answers: Answer[] = []
+  readonly replies: Reply[] = []
   #forget = (_from: number) => {}
-  // biome-ignore lint/suspicious/noExplicitAny: see Answer
+  // biome-ignore lint/suspicious/noExplicitAny: see Reply
   #rows: any[] = []
   #unreadable: Error | undefined
   #failed: Order | undefined
@@ -56,14 +56,14 @@ export class Batch extends DriverQuery {
   constructor(orders: readonly Order[]) {
     super('')
     this.#orders = orders
-    const { promise, resolve, reject } = Promise.withResolvers<Answer[]>()
-    this.answered = promise
-    this.callback = (error, answers) => (error === null ? resolve(answers ?? []) : reject(error))
+    const { promise, resolve, reject } = Promise.withResolvers<Reply[]>()
+    this.done = promise
+    this.callback = (error, replies) => (error === null ? resolve(replies ?? []) : reject(error))
   }
 
   /** Whether the server works at the last statement. */
   get isAtLast(): boolean {
-    return this.answers.length === this.#orders.length - 1
+    return this.replies.length === this.#orders.length - 1
   }
 
   /** The one that the server refused. */
@@ -103,7 +103,7 @@ export class Batch extends DriverQuery {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
-    const prepared = this.#prepared[this.answers.length] as Prepared
+    const prepared = this.#prepared[this.replies.length] as Prepared
     prepared.columns = fields.map(({ name, dataTypeID }) => ({
       name,
       parse: valueTypes.getTypeParser(dataTypeID, 'text'),
@@ -111,7 +111,7 @@ export class Batch extends DriverQuery {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const at = this.answers.length
+    const at = this.replies.length
     if (this.#orders[at]?.want !== 'rows' || this.#unreadable) return
     const row: Record<string, unknown> = {}
     try {
@@ -126,7 +126,7 @@ export class Batch extends DriverQuery {
   }
 
   handleCommandComplete({ text: tag }: { readonly text: string }): void {
-    this.answers.push({ rows: this.#rows, tag })
+    this.replies.push({ rows: this.#rows, tag })
     this.#rows = []
   }
 
@@ -137,7 +137,7 @@ export class Batch extends DriverQuery {
 
   /** If the connection broke, it is only known what was sent: the last statement as well. */
   handleError(error: Error): void {
-    const at = this.answers.length
+    const at = this.replies.length
     this.#forget(at)
     if (error instanceof ServerError) this.#failed = this.#orders[at]
     const { statement, toError } = (this.#failed ?? this.#orders.at(-1)) as Order
@@ -145,7 +145,7 @@ export class Batch extends DriverQuery {
   }
 
   handleReadyForQuery(): void {
-    this.callback(this.#unreadable ?? null, this.answers)
+    this.callback(this.#unreadable ?? null, this.replies)
   }
 }
 
@@ -172,8 +172,8 @@ function valueMapper(value: unknown): Buffer | string | null {
 }
 
 /** @throws {DatabaseError} */
-export function sendBatch(client: ClientBase, orders: readonly Order[]): Promise<Answer[]> {
+export function sendBatch(client: ClientBase, orders: readonly Order[]): Promise<Reply[]> {
   const batch = new Batch(orders)
   client.query(batch as never)
-  return batch.answered
+  return batch.done
 }

@@ -9,8 +9,8 @@ import { NeedsWaiting, type Session } from './session.ts'
  * statement. The error of a statement is thrown into the generator, which may continue, unless a
  * retry of the whole transaction can succeed.
  *
- * At first the generator does not wait for a step without an answer, or with an expected one. Nobody
- * sees the difference: a step that fails, or answers otherwise, undoes the transaction before its
+ * At first the generator does not wait for a step without a reply, or with an expected one. Nobody
+ * sees the difference: a step that fails, or returns otherwise, undoes the transaction before its
  * COMMIT, and before any error of the generator is believed. It then runs again with `waited`.
  *
  * @param waited why it runs again: now each step is waited for, in a savepoint

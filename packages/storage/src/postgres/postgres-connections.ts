@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig } from 'pg'
-import { type Answer, sendBatch } from './batch.ts'
+import { type Reply, sendBatch } from './batch.ts'
 import { connect, cut, hangUp } from './client.ts'
 import { Room } from './connection-budget.ts'
 import { isTooManyConnections, isUseless } from './database-error.ts'
@@ -28,7 +28,7 @@ const FIRST_TIMEOUT_MS = 2_000
 /** Pause between tries while the server has no room. */
 const ROOM_INTERVAL_MS = 250
 /** Longer than the server's own limits. */
-const ANSWER_TIMEOUT_MS = 10_000
+const RESPONSE_TIMEOUT_MS = 10_000
 /** After this time without traffic TCP keep-alive checks the connection. */
 const KEEP_ALIVE_MS = 5_000
 
@@ -108,9 +108,9 @@ export class Connections {
   }
 
   /** Sent together with other pending ones. @throws {DatabaseError} */
-  async read(wanted: Sql): Promise<Answer> {
+  async read(wanted: Sql): Promise<Reply> {
     const order = { ...this.statements.get(wanted), want: 'rows' } as const
-    const work = async (client: Client) => (await sendBatch(client, [order]))[0] as Answer
+    const work = async (client: Client) => (await sendBatch(client, [order]))[0] as Reply
     const onTransactions = () => this.withSession((_session, client) => work(client))
     for (;;) {
       this.#reachability.assert()
@@ -239,7 +239,7 @@ export class Connections {
       ...this.#config(this.#server, { ...GUARDS, ...LIMITS, ...settings }),
       application_name: hostConnectionName(this.#place),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: ANSWER_TIMEOUT_MS,
+      query_timeout: RESPONSE_TIMEOUT_MS,
     })
     let isConnected = false
     // Its pending queries fail by themselves.

@@ -30,7 +30,7 @@ export async function stageSchema(
   sets: readonly MigrationSet[],
   generation: number,
   kept: readonly string[] = [],
-): Promise<{ readonly former: string; readonly hadData: boolean }> {
+): Promise<{ readonly previous: string; readonly hadData: boolean }> {
   return await withConnection(url, async (client, place) => {
     await assertNoHost(client, place)
     const { rows } = await client.query(
@@ -55,7 +55,7 @@ export async function stageSchema(
       named(place.schema, `_before_generation_${generation}${number === 1 ? '' : `_${number}`}`)
     let number = 1
     while (schemas.has(numbered(number))) number += 1
-    return { former: numbered(number), hadData: schemas.has(place.schema) }
+    return { previous: numbered(number), hadData: schemas.has(place.schema) }
   })
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DatabaseError, type Statement } from '@mortise/module-sdk/transaction'
 import type { ClientBase } from 'pg'
-import { type Answer, Batch, type Order, sendBatch } from './batch.ts'
+import { Batch, type Order, type Reply, sendBatch } from './batch.ts'
 import { RetriableError, toBeginError, toCommitError } from './database-error.ts'
 import type { StatementTexts } from './statement-texts.ts'
 
@@ -9,7 +9,7 @@ import type { StatementTexts } from './statement-texts.ts'
 const WARNING = '01'
 
 /**
- * A step failed, or answered otherwise than expected, after the generator had gone on: it has to run
+ * A step failed, or returned otherwise than expected, after the generator had gone on: it has to run
  * again, and wait for each step.
  */
 export class NeedsWaiting extends Error {
@@ -74,14 +74,14 @@ export class Session {
   /** Runs one statement of the transaction. A statement without rows returns none. */
   async execute({ query, want }: Statement): Promise<unknown> {
     const wanted = { ...this.#statements.get(query), want }
-    return answerOf(want, (await this.#send(wanted)).at(-1) as Answer)
+    return responseOf(want, (await this.#send(wanted)).at(-1) as Reply)
   }
 
   /** Like `execute`, but a failed statement leaves the transaction as it was, and usable. */
   async executeInSavepoint({ query, want }: Statement): Promise<unknown> {
     const wanted = { ...this.#statements.get(query), want }
     try {
-      return answerOf(want, (await this.#send(SAVE, wanted, RELEASE)).at(-2) as Answer)
+      return responseOf(want, (await this.#send(SAVE, wanted, RELEASE)).at(-2) as Reply)
     } catch (error) {
       if (!(error instanceof RetriableError)) await this.#send(UNDO, RELEASE)
       throw error
@@ -109,9 +109,9 @@ export class Session {
       if (this.#batch?.isAtLast && code?.startsWith(WARNING)) warning = message
     }
     this.#client.on('notice', onNotice)
-    let answer: Answer
+    let reply: Reply
     try {
-      answer = (await this.#send(COMMIT)).at(-1) as Answer
+      reply = (await this.#send(COMMIT)).at(-1) as Reply
     } finally {
       this.#client.off('notice', onNotice)
     }
@@ -120,8 +120,8 @@ export class Session {
       throw new DatabaseError('unknown-outcome', `committed, but a failover may lose it: ${warning}`)
     }
     // After an error in the transaction COMMIT rolls back without an error.
-    if (answer.tag !== 'COMMIT') {
-      throw new DatabaseError('other', `the transaction was not committed: the server answered ${answer.tag}`)
+    if (reply.tag !== 'COMMIT') {
+      throw new DatabaseError('other', `the transaction was not committed: the server returned ${reply.tag}`)
     }
   }
 
@@ -138,37 +138,37 @@ export class Session {
   }
 
   /** @throws {NeedsWaiting} for what was deferred */
-  async #send(...orders: Order[]): Promise<Answer[]> {
+  async #send(...orders: Order[]): Promise<Reply[]> {
     const sent: (Order | Deferred)[] = [...this.#unsent, ...orders]
     this.#unsent = []
     this.#isBegun = true
     this.#batch = new Batch(sent)
     this.#client.query(this.#batch as never)
-    let answers: Answer[]
+    let replies: Reply[]
     try {
-      answers = await this.#batch.answered
+      replies = await this.#batch.done
     } catch (error) {
       if (error instanceof RetriableError) throw error
       const { failed } = this.#batch
       if (failed !== undefined && 'step' in failed) throw new NeedsWaiting((failed as Deferred).step, error)
-      assertExpected(sent, this.#batch.answers)
+      assertExpected(sent, this.#batch.replies)
       throw error
     }
-    assertExpected(sent, answers)
-    return answers
+    assertExpected(sent, replies)
+    return replies
   }
 }
 
-function answerOf(want: Statement['want'], { rows, tag }: Answer): unknown {
+function responseOf(want: Statement['want'], { rows, tag }: Reply): unknown {
   if (want === 'rows') return rows
   return tag.startsWith('SELECT') ? 0 : Number(/\d+$/.exec(tag)?.[0] ?? 0)
 }
 
 /** @throws {NeedsWaiting} */
-function assertExpected(sent: readonly (Order | Deferred)[], answers: readonly Answer[]): void {
-  for (const [index, answer] of answers.entries()) {
+function assertExpected(sent: readonly (Order | Deferred)[], replies: readonly Reply[]): void {
+  for (const [index, reply] of replies.entries()) {
     const { want, step, expected } = sent[index] as Order & Partial<Deferred>
-    if (expected !== undefined && !isDeepStrictEqual(answerOf(want, answer), expected))
+    if (expected !== undefined && !isDeepStrictEqual(responseOf(want, reply), expected))
       throw new NeedsWaiting(step)
   }
 }

@@ -46,8 +46,8 @@ export class Checkpoints {
   #running: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   #isStopped = false
-  /** Others read from the log: the next try comes when it has this many pages, or began anew. */
-  #pinned = 0
+  /** Others read from the log: the next try comes when it has this many pages, or began again. */
+  #blockedUntil = 0
 
   constructor(
     database: SqliteDatabase.Database,
@@ -112,7 +112,7 @@ export class Checkpoints {
       // SQLite starts its log from the beginning only if all of it is written back. Pages written
       // meanwhile are few: they follow while nobody writes.
       const [busy, pages, done] = await this.#exclusive(() => this.#checkpoint(mode))
-      this.#pinned = busy || done < pages ? pages + CHECKPOINT_PAGES : 0
+      this.#blockedUntil = busy || done < pages ? pages + CHECKPOINT_PAGES : 0
       this.#report(undefined)
     } catch (error) {
       if (this.#isStopped) return
@@ -128,8 +128,8 @@ export class Checkpoints {
   #isDue(): boolean {
     if (this.#failure !== undefined) return true
     const [, pages, done] = this.#look.get() as CheckpointCounts
-    if (pages < this.#pinned - CHECKPOINT_PAGES) this.#pinned = 0
-    return (pages - done >= CHECKPOINT_PAGES || this.#isLarge()) && pages >= this.#pinned
+    if (pages < this.#blockedUntil - CHECKPOINT_PAGES) this.#blockedUntil = 0
+    return (pages - done >= CHECKPOINT_PAGES || this.#isLarge()) && pages >= this.#blockedUntil
   }
 
   #isLarge(): boolean {

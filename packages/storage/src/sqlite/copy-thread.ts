@@ -21,7 +21,7 @@ export interface CopyWork {
 const STEPS_PER_SYNC = 20
 
 const { source, file } = workerData as CopyWork
-const answer = (message: ThreadResult) => parentPort?.postMessage(message)
+const post = (message: ThreadResult) => parentPort?.postMessage(message)
 
 try {
   const database = openSeparate(source)
@@ -39,9 +39,9 @@ try {
   } finally {
     database.close()
   }
-  answer({ result: undefined })
+  post({ result: undefined })
 } catch (error) {
-  answer({ error: serializeError(error) })
+  post({ error: serializeError(error) })
 }
 
 async function backUp(database: SqliteDatabase.Database): Promise<void> {

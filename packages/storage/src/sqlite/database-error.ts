@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
 export function toDatabaseError(error: unknown, text: string, file: string): unknown {
   if (error instanceof SqliteDatabase.SqliteError) {
     const message = `${error.message} (${error.code}), in: ${shortened(text)}`
-    // SQLite does not tell a broken disk from an exhausted quota.
+    // SQLite does not distinguish a broken disk from an exhausted quota.
     const refusal = error.code === 'SQLITE_IOERR_WRITE' ? writeRefusal(file) : undefined
     if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
     if (SHORTAGES.test(error.code)) return new ShortageError(message, { cause: error })

@@ -7,7 +7,7 @@ import { tablesOnEmptyDatabase } from './tables-on-empty-database.ts'
 
 // The child process of describeTables: responds in JSON.
 
-async function answer(set: MigrationSet): Promise<TablesResult> {
+async function describe(set: MigrationSet): Promise<TablesResult> {
   try {
     const tables: Table[] = tablesOnEmptyDatabase(set, await readMigrations(set, 'sqlite'))
     return { tables }
@@ -19,4 +19,4 @@ async function answer(set: MigrationSet): Promise<TablesResult> {
 
 const [, , set = '', parent] = process.argv
 await endWithParent(Number(parent))
-process.stdout.write(JSON.stringify(await answer(JSON.parse(set))))
+process.stdout.write(JSON.stringify(await describe(JSON.parse(set))))

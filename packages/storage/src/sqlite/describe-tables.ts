@@ -45,7 +45,7 @@ export async function describeTables(
       cause: error,
     })
   }
-  const answer = JSON.parse(output) as TablesResult
-  if ('tables' in answer) return answer.tables
-  throw new MigrationError(answer.reason)
+  const result = JSON.parse(output) as TablesResult
+  if ('tables' in result) return result.tables
+  throw new MigrationError(result.reason)
 }

@@ -31,7 +31,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown; readonl
 /**
  * Transactions queued during one turn of the event loop share one durable COMMIT. Their isolation:
  * - No promise settles before the COMMIT is on the disk, and no read shows it before, so a crash
- * cannot undo what somebody has seen. The event loop turns meanwhile.
+ * cannot undo what someone has seen. The event loop turns meanwhile.
  * - A failed one leaves no trace with the others. If it has written, the group is rolled back and
  * runs again, each member in a savepoint, unless it is alone; so do the next groups, since failures
  * come in numbers. A savepoint costs an eighth of a small write.
@@ -47,7 +47,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown; readonl
  */
 export class GroupCommit {
   readonly #connection: Connection
-  readonly #reads: Pick<Reads, 'pin' | 'unpin'>
+  readonly #reads: Pick<Reads, 'hold' | 'release'>
   readonly #onBroken: (error: BrokenStorageError) => void
   readonly #onShortage: (error: DatabaseError) => void
   readonly #steps: StepReader
@@ -66,7 +66,7 @@ export class GroupCommit {
 
   constructor(
     connection: Connection,
-    reads: Pick<Reads, 'pin' | 'unpin'>,
+    reads: Pick<Reads, 'hold' | 'release'>,
     options: {
       readonly onBroken: (error: BrokenStorageError) => void
       /** Called for each transaction with a shortage, such as disk space. */
@@ -146,10 +146,10 @@ export class GroupCommit {
       try {
         const settle = await retryWhileBusy(() => this.#run(members))
         if (settle !== undefined) await this.#connection.sync()
-        this.#reads.unpin()
+        this.#reads.release()
         settle?.()
       } catch (error) {
-        this.#reads.unpin()
+        this.#reads.release()
         if (error instanceof DatabaseError && error.kind === 'busy') {
           for (const member of members) member.reject(error)
         } else {
@@ -218,7 +218,7 @@ export class GroupCommit {
     if (this.#careful > 0) this.#careful -= 1
     const begun = performance.now()
     // A COMMIT that returns is not on the disk yet: `#drain` unpins.
-    this.#reads.pin()
+    this.#reads.hold()
     const failure = connection.commit()
     if (failure !== undefined) {
       connection.rollback()

@@ -34,7 +34,7 @@ let isSchemaNew = false
 
 parentPort?.on('message', (order: ReadOrder) => {
   if (order.kind === 'read' || order.kind === 'more') {
-    parentPort?.postMessage(answer(order))
+    parentPort?.postMessage(read(order))
   } else if (order.kind === 'schemaChanged') {
     // A connection in the middle of a read prepares nothing.
     isSchemaNew = true
@@ -54,7 +54,7 @@ function connection(): Connection {
   return opened
 }
 
-function answer(order: ReadOrder): ReadPiece {
+function read(order: ReadOrder): ReadPiece {
   try {
     if (order.kind === 'read') rows = begin(order)
     return nextPiece()

@@ -32,7 +32,7 @@ export class ReadThread {
     this.#worker.once('exit', () => this.#end(new Error('the thread that reads has ended')))
   }
 
-  tell(kind: 'begin' | 'end' | 'schemaChanged'): void {
+  report(kind: 'begin' | 'end' | 'schemaChanged'): void {
     this.#worker.postMessage({ kind } satisfies ReadOrder)
   }
 
@@ -118,7 +118,7 @@ export class ReadThreads {
 
   /** Call it after a schema change. */
   schemaChanged(): void {
-    for (const thread of this.#threads) thread.tell('schemaChanged')
+    for (const thread of this.#threads) thread.report('schemaChanged')
   }
 
   /** Current and later reads reject with `reason`. */

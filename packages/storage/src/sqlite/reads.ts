@@ -9,7 +9,7 @@ import { type ReadThread, ReadThreads } from './read-threads.ts'
 import { FEW_ROWS, RowCounts, SMALL_FOR } from './row-counts.ts'
 
 /** In a transaction the first read decides which state all show. */
-const pinning = sql`SELECT 1 FROM sqlite_schema LIMIT 1`
+const opening = sql`SELECT 1 FROM sqlite_schema LIMIT 1`
 
 interface Judged {
   readonly plan: ReadPlan
@@ -28,13 +28,13 @@ export class Reads {
   readonly #steps: StepReader
   #judged = new WeakMap<PreparedStatement, Judged>()
   /** While reads show the state before a COMMIT. */
-  #pinned: PromiseWithResolvers<void> | undefined
-  readonly #pin: PreparedStatement
+  #held: PromiseWithResolvers<void> | undefined
+  readonly #hold: PreparedStatement
 
   constructor(connection: Connection, outbox?: Outbox) {
     this.#connection = connection
     this.#steps = new StepReader(outbox)
-    this.#pin = connection.prepare(pinning)
+    this.#hold = connection.prepare(opening)
     this.#threads = new ReadThreads(connection.database.name)
     this.#counts = new RowCounts(connection.database, async (query) => {
       const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
@@ -61,9 +61,9 @@ export class Reads {
    */
   snapshot<Result>(steps: () => Transaction<Result>): Result | Promise<Result> {
     const connection = this.#connection
-    const pinned = this.#pinned
+    const held = this.#held
     let isLong = false
-    if (pinned === undefined) connection.begin()
+    if (held === undefined) connection.begin()
     try {
       return driveOn(
         {
@@ -83,25 +83,25 @@ export class Reads {
     } catch (error) {
       if (!isLong) throw error
     } finally {
-      if (pinned === undefined && connection.inTransaction) connection.rollback()
+      if (held === undefined && connection.inTransaction) connection.rollback()
     }
     return this.#inThread((thread) => this.#snapshotIn(thread, steps))
   }
 
   /**
-   * Until `unpin`, reads show the present state: a COMMIT that follows may not survive a power
+   * Until `release`, reads show the present state: a COMMIT that follows may not survive a power
    * failure yet, and what a caller has seen may not be lost.
    */
-  pin(): void {
+  hold(): void {
     this.#connection.begin()
-    this.#connection.first(pinning, this.#pin)
-    this.#pinned = Promise.withResolvers()
+    this.#connection.first(opening, this.#hold)
+    this.#held = Promise.withResolvers()
   }
 
-  unpin(): void {
+  release(): void {
     if (this.#connection.inTransaction) this.#connection.rollback()
-    this.#pinned?.resolve()
-    this.#pinned = undefined
+    this.#held?.resolve()
+    this.#held = undefined
   }
 
   /** Call it after a schema change. */
@@ -117,15 +117,15 @@ export class Reads {
     return this.#threads.close(reason)
   }
 
-  /** What a thread has read may be newer than what is pinned. */
+  /** What a thread has read may be newer than the open read. */
   async #inThread<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
     const result = await this.#threads.with(work)
-    await this.#pinned?.promise
+    await this.#held?.promise
     return result
   }
 
   async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {
-    thread.tell('begin')
+    thread.report('begin')
     try {
       return await driveAsync(
         () => generatorOf(steps),
@@ -137,7 +137,7 @@ export class Reads {
         (error) => error instanceof BrokenStorageError || thread.ended !== undefined,
       )
     } finally {
-      thread.tell('end')
+      thread.report('end')
     }
   }
 

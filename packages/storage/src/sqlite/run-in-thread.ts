@@ -13,18 +13,18 @@ export type ThreadResult = { readonly result: unknown } | { readonly error: Seri
  */
 export function runInThread(name: string, workerData: object, onResult = () => {}): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  let answer: ThreadResult | undefined
+  let result: ThreadResult | undefined
   const script = new URL(`${name}${extname(import.meta.filename)}`, import.meta.url)
   const worker = new Worker(script, { workerData, execArgv: [] })
   worker.on('message', (message: ThreadResult) => {
-    answer ??= message
+    result ??= message
     if ('result' in message) onResult()
   })
   worker.once('error', reject)
   worker.once('exit', () => {
-    if (answer === undefined) reject(new Error(`the ${name} ended without a result`))
-    else if ('error' in answer) reject(deserializeError(answer.error))
-    else resolve(answer.result)
+    if (result === undefined) reject(new Error(`the ${name} ended without a result`))
+    else if ('error' in result) reject(deserializeError(result.error))
+    else resolve(result.result)
   })
   return promise
 }

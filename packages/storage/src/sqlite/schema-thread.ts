@@ -15,16 +15,16 @@ export interface SchemaWork {
 }
 
 const { file, change } = workerData as SchemaWork
-const answer = (message: ThreadResult) => parentPort?.postMessage(message)
+const post = (message: ThreadResult) => parentPort?.postMessage(message)
 
 try {
   const connection = openWriter(file)
   try {
-    answer({ result: await retryWhileBusy(() => applyChange(connection, change)) })
+    post({ result: await retryWhileBusy(() => applyChange(connection, change)) })
     await checkpointOnOpen(connection.database)
   } finally {
     connection.database.close()
   }
 } catch (error) {
-  answer({ error: serializeError(error) })
+  post({ error: serializeError(error) })
 }

@@ -4,18 +4,18 @@ import t from 'tap'
 import { replaceFile } from '../../src/files/write-durably.ts'
 
 t.test('replaces the text that was expected, and no other', async (t) => {
-  const file = join(t.testdir({ file: 'former' }), 'file')
-  t.equal(await replaceFile(file, 'former', 'next'), true)
+  const file = join(t.testdir({ file: 'previous' }), 'file')
+  t.equal(await replaceFile(file, 'previous', 'next'), true)
   t.equal(readFileSync(file, 'utf8'), 'next')
-  writeFileSync(file, 'of somebody else')
-  t.equal(await replaceFile(file, 'former', 'next'), false)
-  t.equal(readFileSync(file, 'utf8'), 'of somebody else')
+  writeFileSync(file, 'of another user')
+  t.equal(await replaceFile(file, 'previous', 'next'), false)
+  t.equal(readFileSync(file, 'utf8'), 'of another user')
 })
 
 t.test('an equal text is written again, because its first sync may have failed', async (t) => {
   const file = join(t.testdir({ file: 'next' }), 'file')
   const before = statSync(file).ino
-  t.equal(await replaceFile(file, 'former', 'next'), true)
+  t.equal(await replaceFile(file, 'previous', 'next'), true)
   t.not(statSync(file).ino, before)
   t.equal(readFileSync(file, 'utf8'), 'next')
 })

@@ -16,7 +16,7 @@ t.test('a clock that is set back holds until its source catches up', async (t) =
   t.equal(clock.now(), 5 * DAY)
   time += 3_599_999
   t.equal(clock.now(), 5 * DAY)
-  t.strictSame(held, [5 * DAY], 'told once')
+  t.strictSame(held, [5 * DAY], 'reported once')
   time += 2.5
   t.equal(clock.now(), 5 * DAY + 1)
 })

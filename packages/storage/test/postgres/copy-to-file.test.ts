@@ -100,26 +100,26 @@ t.test('all data are replaced, and the previous ones stay in another schema', { 
   )
   await storage.close()
 
-  const former = `${schema}_before_generation_4`
+  const previous = `${schema}_before_generation_4`
   t.teardown(() =>
-    execute(`DROP SCHEMA IF EXISTS ${former} CASCADE; DROP SCHEMA IF EXISTS ${schema}_restored CASCADE`),
+    execute(`DROP SCHEMA IF EXISTS ${previous} CASCADE; DROP SCHEMA IF EXISTS ${schema}_restored CASCADE`),
   )
-  t.strictSame(await stageSchema(url, file, [], 4), { former, hadData: true })
+  t.strictSame(await stageSchema(url, file, [], 4), { previous, hadData: true })
   t.equal((await execute('SELECT count(*)::int AS count FROM shop')).rows[0].count, 1, 'not yet')
-  t.strictSame(await stageSchema(url, file, [], 4), { former, hadData: true }, 'again, after a kill')
-  await replaceSchema(url, former)
-  await replaceSchema(url, former)
+  t.strictSame(await stageSchema(url, file, [], 4), { previous, hadData: true }, 'again, after a kill')
+  await replaceSchema(url, previous)
+  await replaceSchema(url, previous)
   const restored = await open()
   t.strictSame(await contentOf(restored), before)
   const { rows } = await execute(
-    `SELECT (SELECT count(*)::int FROM shop_change) AS changes, (SELECT count(*)::int FROM ${former}.shop) AS former,
+    `SELECT (SELECT count(*)::int FROM shop_change) AS changes, (SELECT count(*)::int FROM ${previous}.shop) AS previous,
        nextval(pg_get_serial_sequence('shop', 'id'))::int AS next,
        (SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE connamespace = '${schema}'::regnamespace AND contype = 'f') AS keys,
        (SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass AND tgname = 'shop_logs') AS trigger`,
   )
   t.strictSame(rows[0], {
     changes: 2,
-    former: 1,
+    previous: 1,
     next: 21,
     keys: 'shop_line_shop_fkey shop_parent_fkey',
     trigger: 'O',

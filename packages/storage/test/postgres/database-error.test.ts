@@ -19,7 +19,7 @@ testOnPostgres(
   },
 )
 
-t.test('a COMMIT whose answer is lost has an unknown outcome, whatever the reason', async (t) => {
+t.test('a COMMIT whose response is lost has an unknown outcome, whatever the reason', async (t) => {
   for (const reason of ['Connection terminated unexpectedly', 'read ECONNRESET', 'Query read timeout']) {
     const error = toCommitError(new Error(reason))
     t.notOk(error instanceof RetriableError, reason)

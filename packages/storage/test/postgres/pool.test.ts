@@ -71,7 +71,7 @@ t.test('a host without any connection is unavailable until it gets one', async (
     }
   }
   await take()
-  t.strictSame(await read(), [{ one: 1 }], 'it goes on with the one that it has')
+  t.strictSame(await read(), [{ one: 1 }], 'it continues with the one that it has')
   // Who comes first to what becomes free is chance.
   while (storage.trouble === undefined) {
     await taken[0]?.query(

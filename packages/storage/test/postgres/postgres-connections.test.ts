@@ -44,7 +44,7 @@ testOnPostgres(
       unavailable,
     )
     await t.rejects(storage.applied(), unavailable)
-    await proxy.mend()
+    await proxy.repair()
     await usable(storage)
     await storage.transaction(() => run(insertItem(3, 'c')))
     t.strictSame(await storage.many(items), [{ id: 1 }, { id: 3 }])
@@ -58,7 +58,7 @@ testOnPostgres('idle connections that break are noticed without being used', asy
   await storage.transaction(() => run(insertItem(1, 'a')))
   await proxy.cut()
   while (storage.trouble === undefined) await pause(10)
-  await proxy.mend()
+  await proxy.repair()
   await usable(storage)
   t.strictSame(await storage.many(items), [{ id: 1 }])
 })
@@ -79,7 +79,7 @@ testOnPostgres('what breaks before COMMIT is run again, on another connection', 
 })
 
 for (const when of ['delivered', 'undelivered'] as const) {
-  testOnPostgres(`a COMMIT without an answer has an unknown outcome (${when})`, async (t, open, url) => {
+  testOnPostgres(`a COMMIT without a response has an unknown outcome (${when})`, async (t, open, url) => {
     const other = await open(SCHEMA)
     const { proxy, storage } = await behindProxy(t, url)
     proxy.cutAt('COMMIT', when)
@@ -103,7 +103,7 @@ testOnPostgres('a statement that takes too long is busy, and holds up nobody for
   t.strictSame(await storage.many(items), [])
 })
 
-testOnPostgres('a row that somebody else has locked is waited for, and then busy', async (t, open) => {
+testOnPostgres('a row that another user has locked is waited for, and then busy', async (t, open) => {
   const storage = await open(SCHEMA)
   await storage.transaction(() => run(insertItem(1, 'a')))
   const locked = Promise.withResolvers<void>()
@@ -176,7 +176,7 @@ testOnPostgres(
   },
 )
 
-testOnPostgres('a server without room refuses writes as full, and goes on', async (t, open) => {
+testOnPostgres('a server without room refuses writes as full, and continues', async (t, open) => {
   const storage = await open(`${SCHEMA}
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;

@@ -7,16 +7,16 @@ export interface CuttableProxy {
   readonly url: string
   /** How many connections were ever made. */
   readonly connections: number
-  /** Breaks every connection and takes none, until `mend`. */
+  /** Breaks every connection and takes none, until `repair`. */
   cut(): Promise<void>
-  mend(): Promise<void>
+  repair(): Promise<void>
   /** From now on connections go to this server, as where an address is given to another machine. */
   point(serverUrl: string): void
-  /** Swallows all that is sent either way, while connections stay open and are taken, until `mend`. */
+  /** Swallows all that is sent either way, while connections stay open and are taken, until `repair`. */
   blackhole(): void
   /** Delivers what is sent from now on so many milliseconds later, each way. */
   delay(milliseconds: number): void
-  /** Breaks the next connection that sends `text`: after the server has it, before its answer, or before either. */
+  /** Breaks the next connection that sends `text`: after the server has it, before its response, or before either. */
   cutAt(text: string, when: 'delivered' | 'undelivered'): void
 }
 
@@ -64,7 +64,7 @@ export async function startProxy(
       if (when === 'undelivered') return end()
       deaf = true
       upstream.write(chunk)
-      // The answer shows that the server has done it.
+      // The response shows that the server has done it.
       upstream.once('data', end)
     })
   })
@@ -88,7 +88,7 @@ export async function startProxy(
       return made
     },
     cut,
-    async mend() {
+    async repair() {
       swallows = false
       if (!listener.listening) await listen(port)
     },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ReadWriteLock } from '../../src/postgres/read-write-lock.ts'
 
-/** Works that note when they begin, and end when they are told to. */
+/** Works that note when they begin, and end when they are asked to. */
 function works(lock: ReadWriteLock) {
   const log: string[] = []
   const start = (how: 'shared' | 'exclusive', name: string) => {

@@ -53,7 +53,7 @@ testOnPostgres('what is swallowed on the way fails soon, and all works again aft
   const [refused] = await ends([storage.many(items)])
   t.equal(refused?.kind, 'unavailable')
   t.ok((refused?.after ?? 0) < 100, 'at once')
-  await proxy.mend()
+  await proxy.repair()
   await usable(storage)
   await storage.transaction(() => run(insertItem(3, 'c')))
   t.strictSame(await storage.many(items), [{ id: 1 }, { id: 3 }])

@@ -10,7 +10,7 @@ t.test('the clock is behind the server by the fastest response, and follows it',
   let elapsed = 0
   let server = 1_000_000
   const clock = new ServerClock(() => elapsed)
-  /** The server answers at once; the response takes so long. */
+  /** The server responds at once; the response takes so long. */
   const ask = (milliseconds: number) => {
     const time = server * 1000
     pass(milliseconds)

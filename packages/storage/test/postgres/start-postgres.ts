@@ -1,4 +1,4 @@
-// A PostgreSQL for tests: in a folder of its own, on a port of its own, gone with whoever started it.
+// A PostgreSQL for tests: in a folder of its own, on a port of its own, gone with the process that started it.
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

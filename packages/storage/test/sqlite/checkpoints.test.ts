@@ -17,7 +17,7 @@ function opened(t: Test) {
   const { database } = openWriter(file)
   t.teardown(() => database.close())
   database.exec('CREATE TABLE page (bytes BLOB)')
-  const state = { failure: undefined as Error | undefined, tries: 0, told: [] as (string | undefined)[] }
+  const state = { failure: undefined as Error | undefined, tries: 0, reported: [] as (string | undefined)[] }
   let isExclusive = false
   const { promise: passes, resolve } = Promise.withResolvers<void>()
   const checkpoints = new Checkpoints(database, {
@@ -33,7 +33,7 @@ function opened(t: Test) {
       })
     },
     onChange: (failure) => {
-      state.told.push(failure?.message)
+      state.reported.push(failure?.message)
       if (failure === undefined) resolve()
     },
   })
@@ -60,7 +60,7 @@ t.test('the log is written back from 4000 pages on', async (t) => {
   await run()
   t.equal(state.tries, 1)
   t.ok(statSync(file).size > 4100 * PAGE)
-  t.strictSame(state.told, [], 'what passes is not told')
+  t.strictSame(state.reported, [], 'what passes is not reported')
 })
 
 t.test('a failure is reported at its begin and end, and delays no write', async (t) => {
@@ -79,7 +79,7 @@ t.test('a failure is reported at its begin and end, and delays no write', async 
   t.teardown(() => clearTimeout(kept))
   await passes
   t.equal(checkpoints.failure, undefined)
-  t.strictSame(state.told, ['the disk is gone', undefined])
+  t.strictSame(state.reported, ['the disk is gone', undefined])
 })
 
 t.test('what is written during a checkpoint is written back while nobody writes', async (t) => {
@@ -134,7 +134,7 @@ t.test('while another process reads what is in the log, it is tried each 4000 pa
   await run()
   const [, pages, done] = state.tries === 3 ? noop(file) : []
   t.equal(done, pages)
-  t.strictSame(state.told, [])
+  t.strictSame(state.reported, [])
 })
 
 const noop = (file: string) => {
@@ -198,16 +198,16 @@ t.test('a log that cannot be copied at the end stays, and is reported', async (t
         throw new Error('the disk is gone')
       },
     })
-  const told: (string | undefined)[] = []
+  const reported: (string | undefined)[] = []
   const file = join(t.testdir(), 'app.db')
   const storage = await temporaryStorage(t, '', {
     file,
-    onCheckpoint: (failure) => told.push(failure?.message),
+    onCheckpoint: (failure) => reported.push(failure?.message),
   })
   await storage.many(sql`SELECT 1`)
   const alone = await openStorage({ file: `${file}.other`, onFatal: t.fail })
   fails(t)
   await storage.close()
-  t.strictSame(told, ['the disk is gone'])
+  t.strictSame(reported, ['the disk is gone'])
   await t.rejects(alone.close(), /the disk is gone/)
 })

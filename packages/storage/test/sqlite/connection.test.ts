@@ -40,7 +40,7 @@ t.test('an integer that a number cannot hold exactly is an error, never rounded'
   })
 })
 
-t.test('a step answers rows or changes, as it wants', async (t) => {
+t.test('a step returns rows or changes, as it wants', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   const twoRows = sql`INSERT INTO item VALUES (1, 'a', 1), (2, 'b', 1) RETURNING id`
   t.strictSame(connection.execute(step(many(twoRows))), [{ id: 1 }, { id: 2 }])

@@ -38,7 +38,7 @@ t.test('a copy has what was committed, the log included, for its owner only, and
   await storage.transaction(() => pair(2))
   await storage.copyTo(file)
   const newer = open(file)
-  t.equal(newer.prepare('SELECT count(*) FROM entry').pluck().get(), 2, 'it replaces a former one')
+  t.equal(newer.prepare('SELECT count(*) FROM entry').pluck().get(), 2, 'it replaces a previous one')
   newer.close()
 })
 

@@ -36,7 +36,7 @@ t.test('SQLite error codes become kinds', async (t) => {
   }
 })
 
-t.test('I/O errors and corruption are told apart', async (t) => {
+t.test('I/O errors and corruption are distinguished', async (t) => {
   for (const code of ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']) {
     t.type(toDatabaseError(sqliteError(code), 'SELECT 1', ''), BrokenStorageError, code)
   }

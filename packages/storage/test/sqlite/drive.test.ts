@@ -3,7 +3,7 @@ import t from 'tap'
 import { driveOn } from '../../src/sqlite/connection.ts'
 import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
-t.test('each step gets its answer, and the generator its result', async (t) => {
+t.test('each step gets its result, and the generator its result', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
   const result = driveOn(connection, function* () {

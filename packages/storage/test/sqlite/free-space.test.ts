@@ -13,7 +13,7 @@ t.test('64 MiB stay free, less on a small volume, or the configured size', async
   t.equal(reservedBytes({ size: 1e12, free: 0 }, 0), 0)
 })
 
-t.test('a volume tells its size and what is free', async (t) => {
+t.test('a volume shows its size and what is free', async (t) => {
   const { size, free } = await volumeOf(`${t.testdir()}/app.db`)
   t.ok(size > free && free > 0)
 })

@@ -9,7 +9,7 @@ import { insertItem, MemoryConnection, SCHEMA } from '../temporary-storage.ts'
 
 /**
  * Few ids and names, so that members collide. A missing parent is one that nobody ever inserts: a deferred
- * key that a later neighbour mends is the one known difference (see GroupCommit).
+ * key that a later neighbour repairs is the one known difference (see GroupCommit).
  */
 const MISSING = 99
 const id = fc.integer({ min: 1, max: 4 })
@@ -84,7 +84,7 @@ async function together(connection: Connection, plans: readonly Plan[]): Promise
   const onBroken = (error: Error) => {
     throw error
   }
-  const commit = new GroupCommit(connection, { pin() {}, unpin() {} }, { onBroken, rehearse: false })
+  const commit = new GroupCommit(connection, { hold() {}, release() {} }, { onBroken, rehearse: false })
   const outcomes = await Promise.allSettled(plans.map((plan) => commit.transaction(transactionOf(plan))))
   return outcomes.map((one) => (one.status === 'fulfilled' ? one.value : settled(one.reason)))
 }

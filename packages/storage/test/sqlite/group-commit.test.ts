@@ -31,7 +31,7 @@ class ObservedConnection extends Connection {
   }
 }
 
-const noReads = { pin() {}, unpin() {} }
+const noReads = { hold() {}, release() {} }
 
 function group(t: Test, schema = SCHEMA, rehearse = false) {
   const connection = new ObservedConnection(memoryConnection(t, schema).database)
@@ -317,7 +317,7 @@ t.test('an abort rejects what is queued without running it', async (t) => {
   await t.rejects(promise, error)
   await nextTurn()
   t.equal(connection.commits, 0)
-  t.strictSame(broken, [], 'whoever aborts knows already')
+  t.strictSame(broken, [], 'a caller who aborts knows already')
 })
 
 t.test('a lock that stays taken fails one group, not the next', async (t) => {
@@ -402,7 +402,7 @@ t.test(
         try {
           yield* run(insertItem(4, `4${'x'.repeat(20_000)}`))
         } catch {
-          // Not even a module that minds no errors answers success for what is not there.
+          // Not even a module that minds no errors returns success for what is not there.
         }
         return 'done'
       }),

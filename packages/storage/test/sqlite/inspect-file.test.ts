@@ -44,7 +44,7 @@ t.test('there is nothing to look through before the first start', async (t) => {
   t.equal(await inspect(join(t.testdir({}), 'app.db'), []), undefined)
 })
 
-t.test('tells migrations that are missing, that are ahead, and that have changed', async (t) => {
+t.test('shows migrations that are missing, that are ahead, and that have changed', async (t) => {
   const { storage, directory, write } = await temporaryMigrations(t)
   const file = join(directory, 'app.db')
   const { '001-cart.sql': first } = CART

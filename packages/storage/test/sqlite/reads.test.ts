@@ -40,7 +40,7 @@ t.test('a thread returns the same rows in the same order', async (t) => {
   t.equal(await storage.maybeOne(noMatch), undefined)
 })
 
-t.test('more rows than a read may answer are refused', async (t) => {
+t.test('more rows than a read may respond are refused', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const all = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`
   await t.rejects(storage.many(all), { kind: 'refused', message: new RegExp(`at most ${MOST_ROWS} rows`) })
@@ -48,7 +48,7 @@ t.test('more rows than a read may answer are refused', async (t) => {
     storage.snapshot(() => many(all)),
     { name: 'DatabaseError', kind: 'refused' },
   )
-  t.strictSame(await storage.one(count), { count: 12_000 }, 'and the next one is answered')
+  t.strictSame(await storage.one(count), { count: 12_000 }, 'and the next one has a response')
 })
 
 t.test('a statement fails in a thread as it does elsewhere', async (t) => {
@@ -93,10 +93,10 @@ t.test('a snapshot in a thread shows one moment, while others write', async (t) 
   t.strictSame(await storage.one(count), { count: 12_000 + writes }, 'a read sees what is committed')
 })
 
-t.test('many at once are answered, and rejected once the storage is closed', async (t) => {
+t.test('many at once return rows, and reject once the storage is closed', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => storage.one(count)))
-  t.equal(answers.length, 20)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => storage.one(count)))
+  t.equal(responses.length, 20)
   const late = storage.many(noMatch)
   const closing = storage.close()
   await t.rejects(late, /closed/)

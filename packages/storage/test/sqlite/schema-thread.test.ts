@@ -61,10 +61,10 @@ t.test('an error in a thread arrives unchanged, and nothing has changed', async 
     message: /002-wrong\.sql of pile failed/,
   })
   t.strictSame(await objects(), ['pile'])
-  await storage.transaction(() => run(sql`INSERT INTO pile (note) VALUES ('goes on')`))
+  await storage.transaction(() => run(sql`INSERT INTO pile (note) VALUES ('continues')`))
 })
 
-t.test('the first migrations of a module start no thread until somebody uses the database', async (t) => {
+t.test('the first migrations of a module start no thread until someone uses the database', async (t) => {
   const { storage, write } = await temporaryMigrations(t)
   let threads = 0
   const count = () => {

@@ -10,7 +10,7 @@ t.test('a writable folder gives no reason and keeps no file', async (t) => {
   t.strictSame(readdirSync(folder), [])
 })
 
-t.test('a full or read-only file system is told from a disk that fails', { skip }, async (t) => {
+t.test('a full or read-only file system is distinguished from a disk that fails', { skip }, async (t) => {
   const volume = smallVolume(t, 8)
   const file = join(volume.folder, 'app.db')
   volume.fill(1024 * 1024)

@@ -12,7 +12,7 @@ export interface Ended {
   /** Undefined if it was killed. */
   readonly exitCode: number | undefined
   /** The document on stdout, or undefined. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the command answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the command returns
   readonly json: any
   readonly said: string
 }

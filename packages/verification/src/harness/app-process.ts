@@ -9,7 +9,7 @@ const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/p
 export interface Ended {
   /** Undefined if it was killed. */
   readonly exitCode: number | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the command answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the command returns
   readonly document: any
   readonly said: string
   readonly seconds: number

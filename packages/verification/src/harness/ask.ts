@@ -9,7 +9,7 @@ export interface Asked {
   readonly body?: string
 }
 
-export interface Answered {
+export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: string
@@ -19,7 +19,7 @@ export interface Answered {
  * The moment at which the client closes the connection: inside its body, after the body, or after
  * the head of the response. Undefined: never.
  */
-export type Cut = 'amid the request' | 'before the answer' | 'amid the answer' | undefined
+export type Cut = 'during the request' | 'before the response' | 'during the response' | undefined
 
 /**
  * Sends a request.
@@ -29,26 +29,26 @@ export async function ask(
   agent: Agent,
   { url, method, headers, body = '' }: Asked,
   cut?: Cut,
-): Promise<Answered> {
+): Promise<Reply> {
   const length = { 'content-length': Buffer.byteLength(body) }
   const type = body === '' ? {} : { 'content-type': 'application/json', ...length }
-  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>()
   const sent = request(url, { agent, method, headers: { ...headers, ...type } })
   sent.once('error', reject)
   sent.once('response', (response) => {
-    if (cut === 'amid the answer') return sent.destroy(new Error('cut'))
+    if (cut === 'during the response') return sent.destroy(new Error('cut'))
     text(response).then(
       (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
       reject,
     )
   })
-  if (cut === 'amid the request') {
+  if (cut === 'during the request') {
     sent.write(body.slice(0, -1))
     setImmediate(() => sent.destroy(new Error('cut')))
   } else {
     sent.end(body)
     // Sometimes before the host has read the request, sometimes while it writes.
-    if (cut === 'before the answer') pause(Math.random() * 8).then(() => sent.destroy(new Error('cut')))
+    if (cut === 'before the response') pause(Math.random() * 8).then(() => sent.destroy(new Error('cut')))
   }
   return promise
 }

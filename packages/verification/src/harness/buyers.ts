@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, ask } from './ask.ts'
+import { ask, type Reply } from './ask.ts'
 
 /** One intended purchase, with its own key. */
 interface Wanted {
@@ -42,16 +42,16 @@ export class Buyers {
 
   /**
    * Makes purchases at the host at `url` until `stop`. A broken connection ends that user's part,
-   * unless `goesOn`.
+   * unless `continues`.
    */
-  start(url: string, goesOn = false): void {
+  start(url: string, continues = false): void {
     this.#stopped = false
     this.#deaf = false
-    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
+    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, continues)))
   }
 
   /** Ignores all responses from now on, as if none arrived. */
-  ignoreAnswers(): void {
+  ignoreResponses(): void {
     this.#deaf = true
   }
 
@@ -65,13 +65,13 @@ export class Buyers {
     const failures: string[] = []
     for (const wanted of this.#wanted) {
       const { status, headers, body } = await this.#send(url, wanted)
-      if (status !== 201) failures.push(`${wanted.key} is answered ${status} when it is repeated: ${body}`)
+      if (status !== 201) failures.push(`${wanted.key} gets ${status} when it is repeated: ${body}`)
       else if (wanted.denied && headers['idempotent-replayed'] === 'true')
         failures.push(`${wanted.key} was denied and has happened`)
       else if (wanted.body === undefined) wanted.body = body
       else if (headers['idempotent-replayed'] !== 'true')
         failures.push(`${wanted.key} was acknowledged and is lost`)
-      else if (body !== wanted.body) failures.push(`${wanted.key} is answered otherwise than before`)
+      else if (body !== wanted.body) failures.push(`${wanted.key} gets another response than before`)
       wanted.denied = false
     }
     for (const token of this.#tokens) {
@@ -88,7 +88,7 @@ export class Buyers {
     this.#agent.destroy()
   }
 
-  async #buy(url: string, token: string, goesOn: boolean): Promise<void> {
+  async #buy(url: string, token: string, continues: boolean): Promise<void> {
     while (!this.#stopped) {
       const wanted: Wanted = { token, key: `key-${this.#wanted.length}`, body: undefined, denied: false }
       this.#wanted.push(wanted)
@@ -102,13 +102,13 @@ export class Buyers {
           await pause(20)
         }
       } catch {
-        if (!goesOn) return
+        if (!continues) return
         await pause(20)
       }
     }
   }
 
-  #send(url: string, { token, key }: Wanted): Promise<Answered> {
+  #send(url: string, { token, key }: Wanted): Promise<Reply> {
     const headers = { authorization: `Bearer ${token}`, 'idempotency-key': key }
     const body = JSON.stringify({ items: [{ product: key, quantity: 1 }] })
     return ask(this.#agent, { url: `${url}/purchase`, method: 'POST', headers, body })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * A process that answers one message at a time. It inherits the options of this process, so that
+ * A process that responds to one message at a time. It inherits the options of this process, so that
  * `node --cpu-prof src/bin.ts` profiles all of them.
  */
 export class Child {
@@ -27,17 +27,17 @@ export class Child {
     if (onLog && stderr) createInterface(stderr).on('line', onLog)
   }
 
-  /** @throws {Error} if the process ends without an answer */
-  async ask<Answer>(message: object): Promise<Answer> {
+  /** @throws {Error} if the process ends without a response */
+  async ask<Reply>(message: object): Promise<Reply> {
     const settled = new AbortController()
     const { signal } = settled
     try {
       this.#process.send(message)
       return await Promise.race([
-        once(this.#process, 'message', { signal }).then(([answer]) => answer as Answer),
+        once(this.#process, 'message', { signal }).then(([response]) => response as Reply),
         once(this.#process, 'exit', { signal }).then(([code, by]) => {
           throw new Error(
-            `${this.#file.pathname} ended (${code ?? by}) instead of answering: see what it wrote above`,
+            `${this.#file.pathname} ended (${code ?? by}) instead of responding: see what it wrote above`,
           )
         }),
       ])

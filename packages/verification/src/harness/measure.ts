@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { queryObjects } from 'node:v8'
 import type { Figures } from './figures.ts'
 
-// Preloaded into the host with --import. It answers each message of the parent with the figures.
+// Preloaded into the host with --import. It responds to each message of the parent with the figures.
 
 // Fastify creates one of these per instance.
 const Boot = createRequire(createRequire(import.meta.url).resolve('fastify'))('avvio')

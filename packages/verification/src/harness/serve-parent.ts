@@ -18,8 +18,8 @@ export interface Usage {
 }
 
 /**
- * Makes this process a server for its parent. The first message has the options, and the answer is
- * the `url`. The answer to every further message is the `Usage`. The process ends when the parent
+ * Makes this process a server for its parent. The first message has the options, and the response is
+ * the `url`. The response to every further message is the `Usage`. The process ends when the parent
  * disconnects.
  */
 export function serveParent<Options>(start: (options: Options) => Promise<Serving>): void {

@@ -6,14 +6,14 @@ import { Buyers } from '../../src/harness/buyers.ts'
 
 /** Takes purchases by key, and can lose or double one, as a broken host would. */
 class Shop {
-  readonly answers = new Map<string, string>()
+  readonly responses = new Map<string, string>()
   extra = 0
   readonly server = createServer((request, response) => {
     const key = request.headers['idempotency-key'] as string | undefined
-    if (key === undefined) return response.end(JSON.stringify({ total: this.answers.size + this.extra }))
-    const known = this.answers.get(key)
-    const body = known ?? `purchase ${this.answers.size}`
-    this.answers.set(key, body)
+    if (key === undefined) return response.end(JSON.stringify({ total: this.responses.size + this.extra }))
+    const known = this.responses.get(key)
+    const body = known ?? `purchase ${this.responses.size}`
+    this.responses.set(key, body)
     const replayed = known === undefined ? {} : { 'idempotent-replayed': 'true' }
     response.writeHead(201, replayed).end(body)
   })
@@ -42,14 +42,14 @@ t.test('nothing is reported where every purchase is there once', async (t) => {
 
 t.test('a lost purchase is reported', async (t) => {
   const { shop, buyers, url } = await shopAndBuyers(t)
-  shop.answers.delete('key-1')
+  shop.responses.delete('key-1')
   t.match(await buyers.check(url), ['key-1 was acknowledged and is lost'])
 })
 
-t.test('an answer that differs is reported', async (t) => {
+t.test('a response that differs is reported', async (t) => {
   const { shop, buyers, url } = await shopAndBuyers(t)
-  shop.answers.set('key-1', 'another purchase')
-  t.same(await buyers.check(url), ['key-1 is answered otherwise than before'])
+  shop.responses.set('key-1', 'another purchase')
+  t.same(await buyers.check(url), ['key-1 gets another response than before'])
 })
 
 t.test('a doubled purchase is reported', async (t) => {

@@ -26,7 +26,7 @@ export function apiChanges(
     return [
       ...access.map(change('access-tightened')),
       ...(old && now ? inputChanges(old, now).map(change('input-narrowed')) : []),
-      ...(old && now ? answerChanges(old, now).map(change('answer-changed')) : []),
+      ...(old && now ? responseChanges(old, now).map(change('response-changed')) : []),
     ]
   })
 }
@@ -109,7 +109,7 @@ function lostMediaTypes(old: Encoding = {}, now: Encoding = {}): string[] {
 }
 
 /** Compares only success responses: a problem that no longer occurs breaks nothing. */
-function answerChanges(old: OperationView, now: OperationView): string[] {
+function responseChanges(old: OperationView, now: OperationView): string[] {
   const successes = Object.entries(old.operation.responses).filter(([status]) => /^[23]/.test(status))
   return successes.flatMap(([status, { content = {} }]) => {
     const same = now.operation.responses[status]

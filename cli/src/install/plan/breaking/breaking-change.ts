@@ -9,7 +9,7 @@ export const breakingCodes = [
   'table-changed',
   'access-tightened',
   'input-narrowed',
-  'answer-changed',
+  'response-changed',
 ] as const
 
 /** Something that users of a module may have relied on, and that the other version lacks. */

@@ -14,26 +14,26 @@ export interface Peer {
   readonly name: string
   readonly range: string
   /** The version that the host provides; null if it provides none. */
-  readonly lent: string | null
+  readonly provided: string | null
 }
 
 /** The peers of a module, without optional ones that the host does not provide. */
 export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] {
   return Object.entries(json.peerDependencies ?? {}).flatMap(([name, range]): Peer[] => {
-    const lent = providedPackages.includes(name) ? providedVersion(host, name) : undefined
-    if (lent !== undefined) return [{ name, range, lent }]
-    return json.peerDependenciesMeta?.[name]?.optional ? [] : [{ name, range, lent: null }]
+    const provided = providedPackages.includes(name) ? providedVersion(host, name) : undefined
+    if (provided !== undefined) return [{ name, range, provided }]
+    return json.peerDependenciesMeta?.[name]?.optional ? [] : [{ name, range, provided: null }]
   })
 }
 
 /** Checks that the host provides every peer, in its range. */
 export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
-  for (const { name, range, lent } of peersOf(json, host)) {
-    if (lent === null) {
+  for (const { name, range, provided } of peersOf(json, host)) {
+    if (provided === null) {
       throw peerMissing({ target: json.name, peer: name, provided: providedPackages.join(', ') })
     }
-    if (!semver.satisfies(lent, range)) {
-      throw peerRange({ target: json.name, peer: name, range, provided: lent })
+    if (!semver.satisfies(provided, range)) {
+      throw peerRange({ target: json.name, peer: name, range, provided })
     }
   }
 }
@@ -45,6 +45,8 @@ export function missingOf(
   host: HostPackage,
 ): string | undefined {
   if (!isInHostRange(manifest.host, host.version)) return `host ${manifest.host}`
-  const peer = peersOf(json, host).find(({ range, lent }) => lent === null || !semver.satisfies(lent, range))
+  const peer = peersOf(json, host).find(
+    ({ range, provided }) => provided === null || !semver.satisfies(provided, range),
+  )
   return peer && `${peer.name} ${peer.range}`
 }

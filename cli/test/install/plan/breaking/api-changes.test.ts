@@ -35,13 +35,13 @@ function report({ path = '/note/{id}', ...served }: Served): ProbeReport {
   } as unknown as ProbeReport
 }
 
-const changes = (former: Served, next: Served) =>
-  apiChanges({ id: 'note', routes: ['POST /note/:id'] }, report(former), report(next)).map(
+const changes = (previous: Served, next: Served) =>
+  apiChanges({ id: 'note', routes: ['POST /note/:id'] }, report(previous), report(next)).map(
     ({ code, message }) => `${code} ${message.replace('POST /note/:id: ', '')}`,
   )
 
 const body = (schema: unknown): Served => ({ body: schema as JsonSchema })
-const answer = (schema: unknown): Served => ({ responses: { 200: schema as JsonSchema } })
+const response = (schema: unknown): Served => ({ responses: { 200: schema as JsonSchema } })
 const query = (...parameters: object[]): Served => ({
   parameters: parameters.map((parameter) => ({ in: 'query', schema: { type: 'string' }, ...parameter })),
 })
@@ -54,7 +54,7 @@ const files = (contentType: string): Served => ({
   encoding: { text: { contentType } },
 })
 
-const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegExp]>> = {
+const breaks: Readonly<Record<string, [previous: Served, next: Served, says: RegExp]>> = {
   'a scope is needed': [
     {},
     { access: 'note:write' },
@@ -162,46 +162,46 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
     body(Type.String()),
     /the body no longer accepts object/,
   ],
-  'an answer goes': [
+  'a response goes': [
     { responses: { 200: {}, 201: {} } },
     { responses: { 200: {} } },
-    /^answer-changed it no longer returns 201/,
+    /^response-changed it no longer returns 201/,
   ],
-  'a field of an answer goes': [
-    answer(text),
-    answer(Type.Object({})),
+  'a field of a response goes': [
+    response(text),
+    response(Type.Object({})),
     /the 200 response no longer has "text"/,
   ],
-  'a field of an answer may be missing': [
-    answer(text),
-    answer(Type.Object({ text: Type.Optional(Type.String()) })),
+  'a field of a response may be missing': [
+    response(text),
+    response(Type.Object({ text: Type.Optional(Type.String()) })),
     /may lack "text" now/,
   ],
-  'a field of an answer may be null': [
-    answer(text),
-    answer({ ...text, properties: { text: { anyOf: [{ type: 'string' }, { type: 'null' }] } } }),
+  'a field of a response may be null': [
+    response(text),
+    response({ ...text, properties: { text: { anyOf: [{ type: 'string' }, { type: 'null' }] } } }),
     /"text" of the 200 response may be null now/,
   ],
-  'a field deep in an answer goes': [
-    answer(Type.Object({ data: Type.Array(text) })),
-    answer(Type.Object({ data: Type.Array(Type.Object({})) })),
+  'a field deep in a response goes': [
+    response(Type.Object({ data: Type.Array(text) })),
+    response(Type.Object({ data: Type.Array(Type.Object({})) })),
     /each item of "data" of the 200 response no longer has "text"/,
   ],
 }
 
-for (const [what, [former, next, says]] of Object.entries(breaks)) {
+for (const [what, [previous, next, says]] of Object.entries(breaks)) {
   t.test(`${what}: reported once, and not in the other direction`, async (t) => {
-    const told = changes(former, next)
-    t.match(told, [says])
-    t.equal(told.length, 1)
-    t.notMatch(changes(next, former).join(), says)
-    t.strictSame(changes(former, former), [])
+    const reported = changes(previous, next)
+    t.match(reported, [says])
+    t.equal(reported.length, 1)
+    t.notMatch(changes(next, previous).join(), says)
+    t.strictSame(changes(previous, previous), [])
   })
 }
 
-const fine: Readonly<Record<string, [former: Served, next: Served]>> = {
+const fine: Readonly<Record<string, [previous: Served, next: Served]>> = {
   'access is opened': [{ access: 'note:write' }, { access: 'caller' }],
-  'whoever is admin has the scope': [{ access: 'admin' }, { access: 'note:write' }],
+  'an admin has the scope': [{ access: 'admin' }, { access: 'note:write' }],
   'everybody is a caller': [{ access: 'public' }, { access: 'caller' }],
   'a needed field has a default': [
     body(Type.Object({})),
@@ -212,18 +212,18 @@ const fine: Readonly<Record<string, [former: Served, next: Served]>> = {
   'a listed number becomes any integer': [body({ const: 1 }), body({ type: 'integer' })],
   'a limit is nought': [body(Type.String()), body(Type.String({ minLength: 0 }))],
   'a listed value becomes any': [body(choice('a')), body(Type.Object({ choice: Type.String() }))],
-  'an answer has a field more': [
-    answer(text),
-    answer(Type.Object({ ...text.properties, more: Type.String() })),
+  'a response has a field more': [
+    response(text),
+    response(Type.Object({ ...text.properties, more: Type.String() })),
   ],
-  'an enum of an answer grows': [answer({ enum: ['a'] }), answer({ enum: ['a', 'b'] })],
+  'an enum of a response grows': [response({ enum: ['a'] }), response({ enum: ['a', 'b'] })],
   'a problem goes': [{ responses: { 200: {}, 409: {} } }, { responses: { 200: {} } }],
   'a path parameter is renamed': [{}, { path: '/note/{key}' }],
 }
 
-for (const [what, [former, next]] of Object.entries(fine)) {
+for (const [what, [previous, next]] of Object.entries(fine)) {
   t.test(`${what}: nothing breaks`, async (t) => {
-    t.strictSame(changes(former, next), [])
+    t.strictSame(changes(previous, next), [])
   })
 }
 
@@ -238,9 +238,9 @@ t.test('a recursive schema terminates', async (t) => {
     },
   })
   const tree = { $ref: '#/components/schemas/Tree' }
-  const told = changes(
-    { ...body(tree), ...answer(tree), schemas: schemas({}) },
-    { ...body(tree), ...answer(tree), schemas: schemas({ maxLength: 1 }) },
+  const reported = changes(
+    { ...body(tree), ...response(tree), schemas: schemas({}) },
+    { ...body(tree), ...response(tree), schemas: schemas({ maxLength: 1 }) },
   )
-  t.match(told[0], /"name" of the body has maxLength 1/)
+  t.match(reported[0], /"name" of the body has maxLength 1/)
 })

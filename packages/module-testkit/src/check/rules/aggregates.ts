@@ -18,7 +18,8 @@ const differing = (one: Numbers, other: Numbers) =>
 export const foreignCounts: Rule<World> = {
   code: 'foreign-count',
   finds: "a number that other callers' rows change: a count, a sum or an average over all of them",
-  mend: 'Name the owner in the WHERE of the count too; what everybody may know belongs on a route with access public.',
+  remedy:
+    'Name the owner in the WHERE of the count too; what everybody may know belongs on a route with access public.',
   async find(world) {
     const { bob, carol } = world.people
     const lists = world.lists(bob).filter(({ route }) => route.access === 'caller')

@@ -29,7 +29,8 @@ function privileged(world: World, name: string, schema: TSchema): unknown {
 export const massAssignment: Rule<World> = {
   code: 'mass-assignment',
   finds: 'a field of the body that decides what the caller must not: the owner, the state or the version',
-  mend: 'Name in a Strict body what a caller may set, and take each of its fields by name; the owner is caller.id, the version the one of the row.',
+  remedy:
+    'Name in a Strict body what a caller may set, and take each of its fields by name; the owner is caller.id, the version the one of the row.',
   async find(world) {
     const found: Found[] = []
     for (const route of world.routes) {

@@ -8,7 +8,8 @@ const RUNS = 1500
 export const endlessWork: Rule<World> = {
   code: 'endless-work',
   finds: 'work of `everyMinute` that always has more to do, or fails: the host runs it without a pause',
-  mend: 'Return true only if the run has changed as many rows as it takes at most; make each row that it takes one that it does not take again.',
+  remedy:
+    'Return true only if the run has changed as many rows as it takes at most; make each row that it takes one that it does not take again.',
   async find(world) {
     const found: Found[] = []
     for (const { work, where } of world.module.minutes.values()) {
@@ -27,7 +28,7 @@ export const endlessWork: Rule<World> = {
 export const jobsWithoutId: Rule<World> = {
   code: 'job-without-id',
   finds: 'a job that changes something in another system without its id: a job may happen twice',
-  mend: "Send the id of the job as idempotency key: headers: { 'idempotency-key': id }.",
+  remedy: "Send the id of the job as idempotency key: headers: { 'idempotency-key': id }.",
   async find({ module }) {
     return seen.flatMap(({ what, job, method = 'GET', sent = '', name, stack }): Found[] => {
       if (what !== 'network' || job === undefined || /^(GET|HEAD|PUT|DELETE)$/i.test(method)) return []

@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts'
 export const claims: Rule<World> = {
   code: 'claim-missing',
   finds: 'rows of a guest that stay behind when the guest signs in: nobody can reach them any more',
-  mend: `Move them in onClaim(function* ({ guest, user }) { yield* run(sql\`UPDATE … SET owner = \${user} WHERE owner = \${guest}\`) }), or refuse guests: security: [{ bearer: [] }].`,
+  remedy: `Move them in onClaim(function* ({ guest, user }) { yield* run(sql\`UPDATE … SET owner = \${user} WHERE owner = \${guest}\`) }), or refuse guests: security: [{ bearer: [] }].`,
   async find(world) {
     const { guest, carol } = world.people
     if (guest.id === undefined || world.module.claims) return []

@@ -12,7 +12,7 @@ export const effects: Rule<WatchedModule> = {
   code: 'effect-repeats',
   finds:
     'an effect inside a transaction besides its statements: it happens again when the transaction runs again, and stays when that rolls back',
-  mend: 'Return the value from the transaction and act on it afterwards, or add a job: yield* mail.add(…).',
+  remedy: 'Return the value from the transaction and act on it afterwards, or add a job: yield* mail.add(…).',
   find: (module) => [
     ...sourcesOf(module.directory).flatMap(effectsIn),
     ...seen.flatMap(({ what, name, stack }): Found[] => {

@@ -14,7 +14,8 @@ interface Files {
 const migrationFiles: Rule<Files> = {
   code: 'migration-files',
   finds: 'migrations that are missing, wrongly named or numbered, or there for one engine only',
-  mend: 'Name them 001-name.sql without gaps; if the engines differ, write 001-name.sqlite.sql and 001-name.postgres.sql.',
+  remedy:
+    'Name them 001-name.sql without gaps; if the engines differ, write 001-name.sqlite.sql and 001-name.postgres.sql.',
   async find({ package: found }) {
     const faults: Found[] = []
     for (const set of moduleMigrations([found])) {
@@ -42,14 +43,14 @@ async function loneTwins({ directory }: ModulePackage, folder: string): Promise<
     return engineNames
       .map((engine) => `${name}.${engine}.down.sql`)
       .filter((twin) => !files.includes(twin))
-      .map((twin) => ({ where, why: `there is no ${twin}`, mend: `Write ${twin}.` }))
+      .map((twin) => ({ where, why: `there is no ${twin}`, remedy: `Write ${twin}.` }))
   })
 }
 
 const irreversibleMigration: Rule<Files> = {
   code: 'no-down',
   finds: 'a migration that nothing undoes, so that no rollback is possible',
-  mend: 'Write NNN-name.down.sql with the statements that undo it.',
+  remedy: 'Write NNN-name.down.sql with the statements that undo it.',
   async find({ package: found }) {
     const missing: Found[] = []
     for (const set of moduleMigrations([found])) {
@@ -59,7 +60,7 @@ const irreversibleMigration: Rule<Files> = {
       for (const { name, path, down } of files ?? []) {
         if (down !== null || others?.some((other) => other.name === name && other.down !== null)) continue
         const where = relative(found.directory, path)
-        missing.push({ where, why: 'it cannot be undone', mend: `Write ${name}.down.sql.` })
+        missing.push({ where, why: 'it cannot be undone', remedy: `Write ${name}.down.sql.` })
       }
     }
     return missing
@@ -69,7 +70,7 @@ const irreversibleMigration: Rule<Files> = {
 const settingDefaults: Rule<Files> = {
   code: 'setting-default',
   finds: 'a default that its own schema refuses: every start blames the file of the operator',
-  mend: 'Correct the default, or the schema.',
+  remedy: 'Correct the default, or the schema.',
   find({ package: { settingsSchema } }) {
     return Object.entries<TSchema>(settingsSchema?.properties ?? {}).flatMap(([name, schema]) => {
       if (!('default' in schema)) return []
@@ -84,7 +85,7 @@ const settingDefaults: Rule<Files> = {
 const installScripts: Rule<Files> = {
   code: 'install-script',
   finds: 'a script that npm would run on installation: the host runs none',
-  mend: 'Remove it, and publish what it makes.',
+  remedy: 'Remove it, and publish what it makes.',
   find: ({ json }) =>
     ['preinstall', 'install', 'postinstall']
       .filter((name) => name in ((json.scripts ?? {}) as object))
@@ -94,7 +95,7 @@ const installScripts: Rule<Files> = {
 const sharedPackages: Rule<Files> = {
   code: 'shared-dependency',
   finds: 'the SDK or Fastify as a dependency: the host provides its own copy',
-  mend: 'Name it in "peerDependencies" (and in "devDependencies" for your tests).',
+  remedy: 'Name it in "peerDependencies" (and in "devDependencies" for your tests).',
   find: ({ json }) =>
     ['@mortise/module-sdk', 'fastify']
       .filter((name) => name in ((json.dependencies ?? {}) as object))
@@ -108,7 +109,7 @@ const VARYING =
 const varyingMigrations: Rule<Files> = {
   code: 'migration-varies',
   finds: 'a migration that writes the time or chance into rows: each host, copy and repetition gets others',
-  mend: 'Write a constant, or leave the column empty and let the code fill it.',
+  remedy: 'Write a constant, or leave the column empty and let the code fill it.',
   async find({ package: found }) {
     const varying = new Map<string, Found>()
     for (const set of moduleMigrations([found])) {

@@ -99,7 +99,7 @@ const forGrown =
 const growingStatements: Rule<World> = {
   code: 'n-plus-one',
   finds: 'a GET with a statement for each row',
-  mend: 'Read them in one statement: a JOIN, or WHERE id IN (…) with join() of the SDK.',
+  remedy: 'Read them in one statement: a JOIN, or WHERE id IN (…) with join() of the SDK.',
   find: forGrown(({ few, many }) => {
     const more = many.steps.length - few.steps.length
     const rows = longest(many.json) - longest(few.json)
@@ -111,7 +111,7 @@ const growingStatements: Rule<World> = {
 const growingResponses: Rule<World> = {
   code: 'unbounded-list',
   finds: 'a list that sends all rows, however many there are',
-  mend: 'Use PagedList, or a LIMIT, or let nobody have more than some hundred.',
+  remedy: 'Use PagedList, or a LIMIT, or let nobody have more than some hundred.',
   find: forGrown(({ few, many }) => {
     const length = longest(many.json)
     if (length < MANY * 0.9 || longest(few.json) * 10 > length) return undefined
@@ -122,7 +122,8 @@ const growingResponses: Rule<World> = {
 const publicGrowth: Rule<World> = {
   code: 'unbounded-growth',
   finds: 'a public route that adds a row for each request, which nothing deletes: anybody fills the disk',
-  mend: 'Let a caller add (access "caller") up to a limit, limit each address by addressKey(request.ip), or delete old rows in everyMinute.',
+  remedy:
+    'Let a caller add (access "caller") up to a limit, limit each address by addressKey(request.ip), or delete old rows in everyMinute.',
   async find(world) {
     await growth(world)
     const swept = await sweptTables(world)

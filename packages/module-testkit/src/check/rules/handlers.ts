@@ -42,7 +42,7 @@ const isPlain = (data: unknown) => !/\\u(0000|d[89a-f])/i.test(JSON.stringify(da
 export const eventHandlers: Rule<World> = {
   code: 'handler-fails',
   finds: 'an event handler that throws: the host retries for hours, and later events of the subject wait',
-  mend: 'Handle each event that its schema allows; leave out what does not concern you.',
+  remedy: 'Handle each event that its schema allows; leave out what does not concern you.',
   async find(world) {
     await emitSamples(world, 10)
     return world.failedEvents.map(({ type, stack }) => {

@@ -16,9 +16,9 @@ import { slowPatterns } from './patterns.ts'
 import { planRules } from './plans.ts'
 import { processRules as seenRules } from './process.ts'
 import { deletions, keys, readsThatWrite } from './repeats.ts'
-import { responseRules as answerRules } from './responses.ts'
+import { responseRules as ownResponseRules } from './responses.ts'
 import { moduleRules as routeRules } from './routes.ts'
-import { openSecrets, toldSecrets } from './settings.ts'
+import { exposedSecrets, openSecrets } from './settings.ts'
 import { foreignKeys, lossyMigrations, migrations } from './tables.ts'
 import { versions } from './versions.ts'
 
@@ -50,14 +50,14 @@ export const onceRules: readonly Rule<World>[] = [
   jobsWithoutId,
 ]
 
-export const responseRules: readonly Rule<World>[] = [...answerRules, lostUpdates, toldSecrets]
+export const responseRules: readonly Rule<World>[] = [...ownResponseRules, lostUpdates, exposedSecrets]
 
 export const endingRules: readonly Rule<World>[] = [migrations, lossyMigrations]
 
 export const processRules: readonly Rule<WatchedModule>[] = [...seenRules, effects]
 
 /** All rules, in the order in which they are tried. */
-export const rules: readonly Pick<Rule<never>, 'code' | 'finds' | 'mend'>[] = [
+export const rules: readonly Pick<Rule<never>, 'code' | 'finds' | 'remedy'>[] = [
   ...fileRules,
   ...moduleRules,
   ...servingRules,

@@ -5,9 +5,9 @@ const OWN = /^(date|request-id|content-length|guest-token|set-cookie|traceparent
 /** A difference that a caller can measure from afar, in milliseconds. */
 const NOTICEABLE = 25
 
-/** What tells two refusals apart, whose paths end in different ids. */
+/** What distinguishes two refusals, whose paths end in different ids. */
 export function differenceOf(one: Exchange, other: Exchange): string | undefined {
-  const [first, second] = [one, other].map(told) as [Told, Told]
+  const [first, second] = [one, other].map(shown) as [Shown, Shown]
   const names = new Set([...Object.keys(first.headers), ...Object.keys(second.headers)])
   const header = [...names].find((name) => first.headers[name] !== second.headers[name])
   if (header !== undefined) return `the header "${header}"`
@@ -17,9 +17,9 @@ export function differenceOf(one: Exchange, other: Exchange): string | undefined
   return part === undefined ? undefined : `"${part}" (${JSON.stringify(first.body[part])})`
 }
 
-type Told = { readonly headers: Record<string, unknown>; readonly body: Record<string, unknown> }
+type Shown = { readonly headers: Record<string, unknown>; readonly body: Record<string, unknown> }
 
-function told({ headers, json, url }: Exchange): Told {
+function shown({ headers, json, url }: Exchange): Shown {
   const ids = url.split(/[/?]/).filter((part) => part.length >= 8)
   const plain = (text: string) =>
     ids.reduce((all, id) => all.replaceAll(id, '').replaceAll(decodeURIComponent(id), ''), text)

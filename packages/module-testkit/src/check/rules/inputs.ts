@@ -77,7 +77,7 @@ const forStatements =
 const sqlFromInput: Rule<World> = {
   code: 'sql-injection',
   finds: 'SQL that is put together from what the caller sends (SQL injection)',
-  mend: `Bind values with the tag: sql\`… WHERE id = \${id}\`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).`,
+  remedy: `Bind values with the tag: sql\`… WHERE id = \${id}\`; choose a column from a fixed list, and let the schema allow only its names (Type.Union of literals).`,
   find: forStatements((strings) => {
     const text = strings.join('?').replace(/\s+/g, ' ')
     const at = TEXTS.map((one) => text.indexOf(one)).find((index) => index >= 0)
@@ -91,7 +91,7 @@ const unescapedLike: Rule<World> = {
   code: 'like-unescaped',
   finds:
     'LIKE with what the caller sends as its pattern: % and _ match everything, and the index is of no use',
-  mend: `Escape it: LIKE \${\`%\${text.replace(/[\\\\%_]/g, '\\\\$&')}%\`} ESCAPE '\\'.`,
+  remedy: `Escape it: LIKE \${\`%\${text.replace(/[\\\\%_]/g, '\\\\$&')}%\`} ESCAPE '\\'.`,
   find: forStatements((strings, values) => {
     const at = values.findIndex(
       (value, index) =>
@@ -119,7 +119,7 @@ const forSeen =
 const pathFromInput: Rule<World> = {
   code: 'path-traversal',
   finds: 'a file whose path comes from the caller: `../` leads out of its folder (path traversal)',
-  mend: 'Keep the files under ids of your own, or take basename(name) and check that it is in the folder.',
+  remedy: 'Keep the files under ids of your own, or take basename(name) and check that it is in the folder.',
   find: forSeen('file', (name) =>
     name.startsWith('/') ? `it opens ${name}, where the caller sends ../../…/zq-file` : undefined,
   ),
@@ -128,7 +128,8 @@ const pathFromInput: Rule<World> = {
 const addressFromInput: Rule<World> = {
   code: 'address-from-input',
   finds: 'a request to an address that the caller sends: it reaches what only the host can reach (SSRF)',
-  mend: 'Let a setting name the host; or resolve the address, refuse private ones, and connect to the resolved one.',
+  remedy:
+    'Let a setting name the host; or resolve the address, refuse private ones, and connect to the resolved one.',
   find: forSeen('network', (name) =>
     name.includes(ADDRESS) ? `it connects to ${name}, which the caller has sent (SSRF)` : undefined,
   ),

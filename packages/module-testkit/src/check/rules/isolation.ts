@@ -15,7 +15,7 @@ const problemOf = ({ status, json }: Exchange) =>
 export const foreignIds: Rule<World> = {
   code: 'foreign-id',
   finds: "another caller's id that does not give the same 404 as an unknown one",
-  mend: 'Name the owner in the WHERE of every statement: AND owner = caller.id.',
+  remedy: 'Name the owner in the WHERE of every statement: AND owner = caller.id.',
   async find(world) {
     const { ann, bob, guest } = world.people
     const found: Found[] = []
@@ -61,21 +61,21 @@ async function reach(
   const unknown = path.split('/').with(lastParameter(route), NOBODYS).join('/')
   const nobodys = await world.send(stranger, route, { ...body, path: names > 0 ? unknown : path })
   const who = stranger.name === 'guest' ? 'A guest' : 'Another user'
-  if (theirs.changed) return `${who} changes rows: ${route.method} ${path} with an id of somebody else`
+  if (theirs.changed) return `${who} changes rows: ${route.method} ${path} with an id of another user`
   if (isSuccess(theirs) && !isSuccess(nobodys))
-    return `${who} gets ${theirs.status} for ${route.method} ${path}, with an id of somebody else`
+    return `${who} gets ${theirs.status} for ${route.method} ${path}, with an id of another user`
   if (problemOf(theirs) !== problemOf(nobodys)) {
-    return `${who} gets ${problemOf(theirs)} for an id of somebody else, and ${problemOf(nobodys)} for an unknown one: it tells who has what`
+    return `${who} gets ${problemOf(theirs)} for an id of another user, and ${problemOf(nobodys)} for an unknown one: it shows who has what`
   }
   if (isSuccess(theirs) || names === 0) return undefined
   const difference = differenceOf(theirs, nobodys)
-  if (difference !== undefined) return `${who} sees by ${difference} whether an id of somebody else exists`
+  if (difference !== undefined) return `${who} sees by ${difference} whether an id of another user exists`
   const slower = await takesLonger(
     () => world.send(stranger, route, { ...body, path }),
     () => world.send(stranger, route, { ...body, path: unknown }),
     theirs.took - nobodys.took,
   )
-  return slower && `${who} waits ${slower} for an id of somebody else, and not for an unknown one`
+  return slower && `${who} waits ${slower} for an id of another user, and not for an unknown one`
 }
 
 const lastParameter = ({ path }: Route) => path.split('/').findLastIndex((segment) => segment.startsWith(':'))
@@ -103,7 +103,8 @@ async function askForOthers(world: World): Promise<void> {
 export const foreignRows: Rule<World> = {
   code: 'foreign-row',
   finds: "another caller's row in a response",
-  mend: 'Name the owner in the WHERE of every statement; what everybody may read belongs on a route with access public.',
+  remedy:
+    'Name the owner in the WHERE of every statement; what everybody may read belongs on a route with access public.',
   async find(world) {
     await askForOthers(world)
     const { ann, bob, guest } = world.people
@@ -113,14 +114,14 @@ export const foreignRows: Rule<World> = {
       const { route, caller, text, url, body } = exchange
       if (route.access !== 'caller' || !isSuccess(exchange)) continue
       if (caller !== bob && caller !== guest) continue
-      // An id of somebody else in the path is for the rule above.
+      // An id of another user in the path is for the rule above.
       const asked = decodeURIComponent(url) + JSON.stringify(body ?? '')
       if (ann.ids.all.some((id) => asked.includes(id)) && !url.includes('?')) continue
       const secrets = [ann.mark, ...annsOnly.filter((id) => !caller.given.has(id))]
       const leaked = secrets.find((mark) => text.includes(mark) && !asked.includes(mark))
       if (leaked === undefined) continue
       const what = leaked === ann.mark ? 'a text' : `the id ${leaked}`
-      found.push({ where: route.where, why: `${route.method} ${url} sends ${what} of somebody else` })
+      found.push({ where: route.where, why: `${route.method} ${url} sends ${what} of another user` })
     }
     return found
   },

@@ -12,7 +12,7 @@ export const lostUpdates: Rule<World> = {
   code: 'lost-update',
   finds:
     'a write by what was read before its transaction: another request changes the row in between (on PostgreSQL, or with two hosts)',
-  mend: `Read in the transaction: yield* one(sql\`SELECT … \${forUpdate}\`), or let the statement compute: SET count = count + 1.`,
+  remedy: `Read in the transaction: yield* one(sql\`SELECT … \${forUpdate}\`), or let the statement compute: SET count = count + 1.`,
   find({ exchanges }) {
     const found = new Map<Route, Found>()
     for (const exchange of exchanges) {
@@ -44,8 +44,8 @@ function staleWrite({ steps, url, body }: Exchange): string | undefined {
 }
 
 /** Whether it sets a column to a number that comes from the one which was read. */
-function derives({ query }: SeenStep, { answer }: SeenStep, sent: string): boolean {
-  const [row] = [answer].flat() as (Record<string, unknown> | undefined)[]
+function derives({ query }: SeenStep, { result }: SeenStep, sent: string): boolean {
+  const [row] = [result].flat() as (Record<string, unknown> | undefined)[]
   return (query?.strings ?? []).some((text, index) => {
     const [, column = ''] = /\b(?:set|,)\s*"?(\w+)"?\s*=\s*$/i.exec(text) ?? []
     const [before, value] = [row?.[column], query?.values[index]].map((one) =>

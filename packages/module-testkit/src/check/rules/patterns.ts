@@ -18,7 +18,8 @@ const ENDS = ['\n!', '~', '']
 export const slowPatterns: Rule<WatchedModule> = {
   code: 'slow-pattern',
   finds: 'a regular expression that takes exponential time: a text of forty characters stops the host',
-  mend: 'Let no part that repeats contain another one that matches the same: ^(\\w+\\s?)*$ is ^[\\w\\s]*$; or limit the length and compare without it.',
+  remedy:
+    'Let no part that repeats contain another one that matches the same: ^(\\w+\\s?)*$ is ^[\\w\\s]*$; or limit the length and compare without it.',
   find(module) {
     const found: Found[] = []
     const known = new Map<string, string | undefined>()

@@ -65,7 +65,8 @@ async function planOf({ storage }: World, { strings, values }: Sql): Promise<str
 const fullScans: Rule<World> = {
   code: 'full-scan',
   finds: 'a statement that reads a whole table for one request: it slows down with each row of anybody',
-  mend: 'Add an index that begins with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
+  remedy:
+    'Add an index that begins with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
   find: forPlans(async (_world, query, plan, grown) => {
     const text = query.strings.join('?').replace(/\s+/g, ' ').trim()
     const stopsEarly =
@@ -84,7 +85,8 @@ const fullScans: Rule<World> = {
 const sorts: Rule<World> = {
   code: 'sort-without-index',
   finds: 'a page for which all rows are sorted, since no index has their order',
-  mend: 'Add an index with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
+  remedy:
+    'Add an index with the columns of the WHERE, then those of ORDER BY: CREATE INDEX … ON note (owner, created_at, id).',
   find: forPlans(async ({ storage }, query, plan, grown) => {
     if (grown.length === 0 || !plan.some((line) => /TEMP B-TREE FOR ORDER BY/.test(line))) return undefined
     const strings = query.strings.join('\0')

@@ -22,7 +22,8 @@ const connections: ProcessRule = {
   code: 'network',
   finds:
     'a connection while it loads, in a GET, which every self-check sends, or in a transaction, which may run twice',
-  mend: 'Write a row that says what to do, and do it outside of the transaction; connect when a request needs it.',
+  remedy:
+    'Write a row that says what to do, and do it outside of the transaction; connect when a request needs it.',
   find: forSeen('network', ({ name, during }) =>
     during === 'a request' ? undefined : `it connects to ${name} during ${during}`,
   ),
@@ -31,14 +32,14 @@ const connections: ProcessRule = {
 const processes: ProcessRule = {
   code: 'process',
   finds: 'a module that starts a process',
-  mend: 'Use a library, or a worker thread.',
+  remedy: 'Use a library, or a worker thread.',
   find: forSeen('process', ({ name, during }) => `it starts ${name} during ${during}`),
 }
 
 const environment: ProcessRule = {
   code: 'environment',
   finds: 'a variable of the environment: operators do not know it, and the probe has none',
-  mend: 'Declare a setting in defineModule; an operator can set it as APP_MODULES_….',
+  remedy: 'Declare a setting in defineModule; an operator can set it as APP_MODULES_….',
   find: forSeen('environment', ({ name }, where) =>
     where.startsWith('node_modules/') ? undefined : `it reads ${name} from the environment`,
   ),
@@ -47,7 +48,7 @@ const environment: ProcessRule = {
 const imports: ProcessRule = {
   code: 'undeclared-import',
   finds: 'an import of a package that package.json does not name: it is not installed with the module',
-  mend: 'Add it to "dependencies".',
+  remedy: 'Add it to "dependencies".',
   find(module) {
     const json = JSON.parse(readFileSync(join(module.directory, 'package.json'), 'utf8'))
     const { name: self, dependencies, peerDependencies, optionalDependencies } = json
@@ -73,7 +74,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const leftovers: ProcessRule = {
   code: 'left-behind',
   finds: 'a timer, port or thread that outlives the instance: each change of what is installed adds another',
-  mend: 'End it in app.addHook("onClose", …), or use everyMinute.',
+  remedy: 'End it in app.addHook("onClose", …), or use everyMinute.',
   find: ({ place }) =>
     [...living.values()].flatMap(({ type, stack }) => {
       const where = place(stack)

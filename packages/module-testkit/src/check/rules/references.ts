@@ -47,10 +47,10 @@ async function reach(world: World, route: Route, bob: Person, id: string): Promi
     if (theirs === undefined || !isSuccess(theirs)) continue
     bob.given.add(id)
     if (theirs.text.includes(world.people.ann.mark))
-      return `${route.name} with an id of somebody else in "${name}" sends a text of theirs`
+      return `${route.name} with an id of another user in "${name}" sends a text of theirs`
     const unknown = await send(nobodys(id))
     if (unknown && !isSuccess(unknown))
-      return `Another user gets ${theirs.status} for ${route.name} with an id of somebody else in "${name}", and ${unknown.status} for an unknown one`
+      return `Another user gets ${theirs.status} for ${route.name} with an id of another user in "${name}", and ${unknown.status} for an unknown one`
   }
   return undefined
 }

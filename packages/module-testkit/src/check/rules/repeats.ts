@@ -7,7 +7,7 @@ import type { World } from '../world/world.ts'
 export const readsThatWrite: Rule<World> = {
   code: 'get-writes',
   finds: 'a GET that changes rows or emits an event: browsers, caches and self-checks send GETs at will',
-  mend: 'Write in a POST, or with everyMinute.',
+  remedy: 'Write in a POST, or with everyMinute.',
   async find(world) {
     const found: Found[] = []
     for (const name of ['ann', 'guest', 'admin'] as const) {
@@ -47,7 +47,7 @@ const forRepeats =
 export const keys: Rule<World> = {
   code: 'key-ignored',
   finds: 'a write that a second request with the same Idempotency-Key repeats',
-  mend: 'End the route with return request.transaction(function* () { … }), and write nowhere else.',
+  remedy: 'End the route with return request.transaction(function* () { … }), and write nowhere else.',
   find: forRepeats(
     ({ routes }) =>
       routes.filter(({ method, access }) => ['POST', 'PATCH'].includes(method) && access !== 'public'),
@@ -63,7 +63,7 @@ export const keys: Rule<World> = {
 export const deletions: Rule<World> = {
   code: 'delete-repeats',
   finds: 'a DELETE that changes more when it is repeated',
-  mend: 'Delete exactly what the path names; if it is gone, respond with 404 or as before.',
+  remedy: 'Delete exactly what the path names; if it is gone, respond with 404 or as before.',
   find: forRepeats(
     ({ routes }) =>
       routes

@@ -33,7 +33,7 @@ const requestOf = ({ route, url, body }: Exchange) => {
 const serverErrors: ResponseRule = {
   code: 'server-error',
   finds: 'a request that ends with a 5xx',
-  mend: 'Refuse the input by its schema, or throw a problem that says what to do.',
+  remedy: 'Refuse the input by its schema, or throw a problem that says what to do.',
   find: forExchanges((exchange) => {
     const { status, error = '' } = exchange
     if (status < 500 || isDeclared(exchange)) return undefined
@@ -45,7 +45,7 @@ const serverErrors: ResponseRule = {
 const noResponse: ResponseRule = {
   code: 'no-response',
   finds: 'a request without a response within ten seconds',
-  mend: 'Return or send a response on every path; return request.transaction(…).',
+  remedy: 'Return or send a response on every path; return request.transaction(…).',
   find: forExchanges((exchange) =>
     exchange.status === 0 ? `${requestOf(exchange)} gets no response` : undefined,
   ),
@@ -72,7 +72,7 @@ const undeclaredStatuses: ResponseRule = {
   code: 'undeclared-status',
   finds:
     'a response that the route does not declare: clients do not expect it, and no schema limits its fields',
-  mend: 'Add the status to schema.response; for a problem ...responses(code).',
+  remedy: 'Add the status to schema.response; for a problem ...responses(code).',
   find: forExchanges((exchange, { module }) => {
     const { route, status, json } = exchange
     if (status === 0 || status === 304 || (status >= 500 && !isDeclared(exchange))) return undefined
@@ -91,7 +91,7 @@ const undeclaredStatuses: ResponseRule = {
 const responseBodies: ResponseRule = {
   code: 'wrong-response',
   finds: 'a response that its own schema refuses',
-  mend: 'Correct the handler, or the schema.',
+  remedy: 'Correct the handler, or the schema.',
   find: forExchanges((exchange) => {
     const { route, status, json } = exchange
     if (!isSuccess(exchange) || json === undefined) return undefined
@@ -107,21 +107,22 @@ const responseBodies: ResponseRule = {
   }),
 }
 
-const misplacedAnswers: ResponseRule = {
-  code: 'misplaced-answer',
-  finds: '`answer()` outside of `request.transaction`: its parts are sent as the body',
-  mend: 'Return `request.transaction(function* () { … return answer(201, note) })`, or use `reply.code(201)`.',
+const misplacedResponses: ResponseRule = {
+  code: 'misplaced-response',
+  finds: '`respond()` outside of `request.transaction`: its parts are sent as the body',
+  remedy:
+    'Return `request.transaction(function* () { … return respond(201, note) })`, or use `reply.code(201)`.',
   find: ({ module }) =>
-    [...module.misplacedAnswers].map(({ where }) => ({
+    [...module.misplacedResponses].map(({ where }) => ({
       where,
-      why: 'the handler returns an answer() itself',
+      why: 'the handler returns respond() itself',
     })),
 }
 
 const cacheable: ResponseRule = {
-  code: 'cacheable-answer',
+  code: 'cacheable-response',
   finds: "a caller's own data that caches may keep and give to others",
-  mend: 'Leave cache-control as the host sets it (no-store), or write "private, no-cache".',
+  remedy: 'Leave cache-control as the host sets it (no-store), or write "private, no-cache".',
   find: forExchanges((exchange) => {
     const { route, headers } = exchange
     if (route.access === 'public' || !isSuccess(exchange)) return undefined
@@ -138,7 +139,7 @@ const publicFields: ResponseRule = {
   code: 'public-field',
   finds:
     'a public route whose schema has a private field: one that names a caller, or that no response needs',
-  mend: 'Give the public route a schema of its own, with the fields that everybody may see.',
+  remedy: 'Give the public route a schema of its own, with the fields that everybody may see.',
   find(world) {
     const callers = new Set(Object.values(world.people).map(({ id }) => id))
     return world.routes.flatMap((route): Found[] => {
@@ -183,10 +184,10 @@ const longestIn = (value: unknown): number =>
 const unordered: ResponseRule = {
   code: 'limit-unordered',
   finds: 'LIMIT without ORDER BY: which rows come is chance, and differs between the engines',
-  mend: 'Add ORDER BY with a column that is unique at its end: ORDER BY created_at, id.',
+  remedy: 'Add ORDER BY with a column that is unique at its end: ORDER BY created_at, id.',
   find: forExchanges(({ steps, json }) => {
-    const step = steps.find(({ text, query, answer }) => {
-      if (!/^(select|with)\b/i.test(text) || /\bmortise_/.test(text) || !Array.isArray(answer)) return false
+    const step = steps.find(({ text, query, result }) => {
+      if (!/^(select|with)\b/i.test(text) || /\bmortise_/.test(text) || !Array.isArray(result)) return false
       const [, limit] =
         /\blimit (\?|\d+\b)(?!(?: offset (?:\?|\d+))? *\))(?:(?!\bfrom\b).)*$/i.exec(text) ?? []
       const isOne = limit === '1' || (limit === '?' && query?.values.at(-1) === 1)
@@ -199,7 +200,7 @@ const unordered: ResponseRule = {
 const locations: ResponseRule = {
   code: 'no-location',
   finds: 'a created resource without its Location, which the OpenAPI document promises',
-  mend: 'Return `answer(201, note, { location })` with the path of its GET.',
+  remedy: 'Return `respond(201, note, { location })` with the path of its GET.',
   find: forExchanges((exchange, { routes, exchanges }) => {
     const { route, status, json, headers, caller } = exchange
     const hasId = typeof json === 'object' && json !== null && 'id' in json
@@ -224,7 +225,7 @@ export const responseRules = [
   noResponse,
   undeclaredStatuses,
   responseBodies,
-  misplacedAnswers,
+  misplacedResponses,
   locations,
   cacheable,
   publicFields,

@@ -20,14 +20,14 @@ const forRoutes =
 const summaries: ModuleRule = {
   code: 'no-summary',
   finds: 'a route without a summary, which has no name in /docs and in clients',
-  mend: "Write schema: { summary: 'Add a note' }.",
+  remedy: "Write schema: { summary: 'Add a note' }.",
   find: forRoutes(({ schema }) => (schema.summary ? undefined : 'it has no summary')),
 }
 
 const requestSchemas: ModuleRule = {
   code: 'no-request-schema',
   finds: 'a route without a schema for its path parameters, or a PUT or PATCH without one for its body',
-  mend: 'Write schema: { params: IdParams, body: Strict({ … }) }.',
+  remedy: 'Write schema: { params: IdParams, body: Strict({ … }) }.',
   find: forRoutes((route) => {
     const { method, schema } = route
     const known = Object.keys(schema.params?.properties ?? {})
@@ -47,7 +47,7 @@ const successes = ({ schema }: Route) =>
 const responseSchemas: ModuleRule = {
   code: 'no-response-schema',
   finds: 'a route without a schema for its success: every field is sent, secrets too',
-  mend: 'Write response: { 200: Note }, with each field that may be sent.',
+  remedy: 'Write response: { 200: Note }, with each field that may be sent.',
   find: forRoutes((route) => {
     const found = successes(route)
     if (found.length === 0) return 'it declares no success'
@@ -78,7 +78,7 @@ function openIn(schema: TSchema): string | undefined {
 const publicSchemas: ModuleRule = {
   code: 'open-public-schema',
   finds: 'a public route that takes or sends fields that its schema does not name',
-  mend: 'Name each field: Strict({ … }) for the body, Type.Object({ … }) for the response.',
+  remedy: 'Name each field: Strict({ … }) for the body, Type.Object({ … }) for the response.',
   find: forRoutes((route) => {
     if (route.access !== 'public') return undefined
     const { body } = route.schema
@@ -102,7 +102,7 @@ const isFraction = ([{ type, properties }, name]: [TSchema, string]) =>
 const money: ModuleRule = {
   code: 'money',
   finds: 'money as a fraction: 0.1 + 0.2 is not 0.3, and PostgreSQL and SQLite round apart',
-  mend: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
+  remedy: 'Use Money of the SDK: integer minor units and a currency; BIGINT in the table.',
   find: forRoutes(({ schema: { params, querystring, body, response = {} } }) => {
     const parts = [params, querystring, body, ...Object.values(response)]
     const fraction = parts.flatMap((part) => [...schemasIn(part)]).find(isFraction)
@@ -113,7 +113,7 @@ const money: ModuleRule = {
 const serializers: ModuleRule = {
   code: 'serializer',
   finds: 'a serializer of its own: no response schema limits which fields are sent',
-  mend: 'Declare the fields in schema.response, and convert values in the handler.',
+  remedy: 'Declare the fields in schema.response, and convert values in the handler.',
   find: forRoutes(({ options }) =>
     options.serializerCompiler ? 'it brings a serializer compiler' : undefined,
   ),
@@ -122,7 +122,7 @@ const serializers: ModuleRule = {
 const manifestDiffers: ModuleRule = {
   code: 'manifest-differs',
   finds: 'a manifest that says something else than the code',
-  mend: 'Run "app module-manifest", or add --fix.',
+  remedy: 'Run "app module-manifest", or add --fix.',
   find({ manifest, declared }) {
     const { id, settings } = declared ?? { id: manifest.id }
     const found: Found[] = []
@@ -150,7 +150,7 @@ function sorted(value: unknown): unknown {
 const providedContracts: ModuleRule = {
   code: 'not-provided',
   finds: 'a contract in "provides" that the module never provides: its users get undefined',
-  mend: 'Call contracts.provide(name, version, implementation) while the module registers, or remove it.',
+  remedy: 'Call contracts.provide(name, version, implementation) while the module registers, or remove it.',
   find: ({ manifest, provided }) =>
     Object.keys(manifest.provides ?? {})
       .filter((name) => !provided.has(name))
@@ -163,7 +163,7 @@ const providedContracts: ModuleRule = {
 const eventTypes: ModuleRule = {
   code: 'untyped-event',
   finds: 'an event whose data have no type: nobody can rely on them',
-  mend: 'Declare each field: Type.Object({ id: Id("note") }).',
+  remedy: 'Declare each field: Type.Object({ id: Id("note") }).',
   find: ({ events }) =>
     Object.entries(events)
       .filter(([, schema]) => isOpen(schema))

@@ -13,7 +13,7 @@ export const openSecrets: Rule<WatchedModule> = {
   code: 'open-secret',
   finds:
     'a setting that looks like a secret and is not `writeOnly`: `app config` and the plan of a change show it',
-  mend: "Write Type.String({ writeOnly: true }), and run 'app module-manifest'.",
+  remedy: "Write Type.String({ writeOnly: true }), and run 'app module-manifest'.",
   find: ({ declared }) =>
     [...textsIn(declared?.settings)]
       .filter((setting) => isSecret(setting) && setting.schema.writeOnly !== true)
@@ -23,10 +23,10 @@ export const openSecrets: Rule<WatchedModule> = {
       })),
 }
 
-export const toldSecrets: Rule<World> = {
-  code: 'secret-told',
+export const exposedSecrets: Rule<World> = {
+  code: 'secret-exposed',
   finds: 'the value of a secret setting in a response, a log line or an event',
-  mend: 'Leave it out; log and send only what an operator or a caller needs.',
+  remedy: 'Leave it out; log and send only what an operator or a caller needs.',
   find({ exchanges, logged, module }) {
     const found: Found[] = []
     for (const { route, text, headers, steps } of exchanges) {

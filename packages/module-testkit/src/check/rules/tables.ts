@@ -14,7 +14,7 @@ import { lostRows } from './lost-rows.ts'
 export const foreignKeys: Rule<World> = {
   code: 'foreign-key',
   finds: "a foreign key to another module's table: PostgreSQL refuses it, and it blocks --purge",
-  mend: 'Keep the id without REFERENCES, and ask the other module through its contract.',
+  remedy: 'Keep the id without REFERENCES, and ask the other module through its contract.',
   async find(world) {
     const own = await world.tables.names()
     const found: Found[] = []
@@ -45,14 +45,14 @@ const lostBy: Found[] = []
 export const lossyMigrations: Rule<World> = {
   code: 'migration-loses-rows',
   finds: 'rows that a migration, or its down, loses or changes without saying so',
-  mend: 'Copy every row and column; if rows must go, say so in a comment: -- deletes …',
+  remedy: 'Copy every row and column; if rows must go, say so in a comment: -- deletes …',
   find: () => lostBy.splice(0),
 }
 
 export const migrations: Rule<World> = {
   code: 'migration-fails',
   finds: 'a migration that fails when it is undone, or applied again on rows',
-  mend: 'Correct the down migration: it undoes exactly what the migration did, in reverse order.',
+  remedy: 'Correct the down migration: it undoes exactly what the migration did, in reverse order.',
   async find(world) {
     const { storage, module } = world
     const sets = moduleMigrations([module])

@@ -12,7 +12,7 @@ export const versions: Rule<World> = {
   code: 'version-kept',
   finds:
     'a change of a resource that leaves its `version` as it was: `If-Match` does not see it, and a change is lost',
-  mend: `Raise it in the same statement: UPDATE … SET title = \${title}, version = version + 1.`,
+  remedy: `Raise it in the same statement: UPDATE … SET title = \${title}, version = version + 1.`,
   async find(world) {
     const found: Found[] = []
     for (const route of world.routes) {

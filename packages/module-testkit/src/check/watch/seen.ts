@@ -27,7 +27,7 @@ export interface SeenStep {
   /** The emitted event. */
   readonly event?: unknown
   /** The number of changed rows, or what was read; undefined if nobody asked. */
-  answer?: unknown
+  result?: unknown
 }
 
 export const seen: Seen[] = []

@@ -9,7 +9,7 @@ const textOf = ({ strings }: Sql) => strings.join('?').replace(/\s+/g, ' ').trim
 
 /**
  * The same storage, which reports each statement of reads and transactions.
- * @param reader called at the beginning of each: what to tell its steps
+ * @param reader called at the beginning of each: what to report about its steps
  */
 export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
   const reads = new Set(['many', 'maybeOne', 'one'])
@@ -22,8 +22,8 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
         return async (query: Sql) => {
           const step: SeenStep = { text: textOf(query), alone: true, query }
           reader()(step)
-          step.answer = await value.call(target, query)
-          return step.answer
+          step.result = await value.call(target, query)
+          return step.result
         }
       }
       if (transactions.has(name)) {
@@ -37,21 +37,21 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
   })
 }
 
-/** The same steps, with their answers. */
+/** The same steps, with their results. */
 function* watchSteps(steps: Transaction<unknown>, alone: boolean, onStep: OnStep): Transaction<unknown> {
   let next = steps.next()
   while (!next.done) {
     const seen = seenStep(next.value, alone)
     if (seen) onStep(seen)
-    let answer: unknown
+    let result: unknown
     try {
-      answer = yield next.value
+      result = yield next.value
     } catch (error) {
       next = steps.throw(error)
       continue
     }
-    if (seen) seen.answer = answer
-    next = steps.next(answer)
+    if (seen) seen.result = result
+    next = steps.next(result)
   }
   return next.value
 }

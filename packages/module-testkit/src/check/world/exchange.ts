@@ -50,10 +50,10 @@ export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined =
 const isWrite = ({ text }: SeenStep) =>
   /^(insert|update|delete|replace|event)\b/i.test(text) && !/\bmortise_/.test(text)
 
-/** Whether one of its own statements changed a row, as far as their answers tell, or it emitted an event. */
+/** Whether one of its own statements changed a row, as far as their results show, or it emitted an event. */
 export const wrote = ({ steps }: Pick<Exchange, 'steps'>): boolean =>
   steps.some(
-    (step) => isWrite(step) && step.answer !== 0 && !(Array.isArray(step.answer) && step.answer.length === 0),
+    (step) => isWrite(step) && step.result !== 0 && !(Array.isArray(step.result) && step.result.length === 0),
   )
 
 export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300

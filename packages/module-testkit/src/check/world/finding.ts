@@ -4,7 +4,7 @@ export interface Found {
   readonly where: string
   readonly why: string
   /** Instead of what the rule says. */
-  readonly mend?: string
+  readonly remedy?: string
 }
 
 export interface Finding extends Required<Found> {
@@ -19,11 +19,11 @@ export interface Rule<Subject> {
   /** What it finds, a noun phrase. */
   readonly finds: string
   /** What to do about it. */
-  readonly mend: string
+  readonly remedy: string
   find(subject: Subject): readonly Found[] | Promise<readonly Found[]>
 }
 
 export async function apply<Subject>(rule: Rule<Subject>, subject: Subject): Promise<Finding[]> {
-  const { code, mend } = rule
-  return (await rule.find(subject)).map((found) => ({ rule: code, mend, ...found }))
+  const { code, remedy } = rule
+  return (await rule.find(subject)).map((found) => ({ rule: code, remedy, ...found }))
 }

@@ -10,7 +10,7 @@ import type {
   React,
   Transaction,
 } from '@mortise/module-sdk'
-import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
+import { declarationOf, isRouteResponse } from '@mortise/module-sdk/host'
 import { generatorOf, kindOf, lookAt } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
@@ -50,8 +50,8 @@ export interface WatchedModule {
   readonly minutes: Map<string, { readonly work: () => Transaction<boolean>; readonly where: string }>
   readonly works: Map<string, string>
   claims: boolean
-  /** Routes that return the result of `answer` to Fastify. */
-  readonly misplacedAnswers: Set<Route>
+  /** Routes that return the result of `respond` to Fastify. */
+  readonly misplacedResponses: Set<Route>
   /** The id of the caller of the last request. */
   caller: string | undefined
   /** `file:line` of the first place in the module of a stack. */
@@ -68,7 +68,7 @@ export function watchModule(module: ActiveModule): {
   const isForeign = foreignTo(directory)
   const watched: WatchedModule = {
     ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
-    ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set() },
+    ...{ provided: new Set(), handled: new Map(), misplacedResponses: new Set() },
     ...{ minutes: new Map(), works: new Map(), claims: false },
     caller: undefined,
     place: (stack) => {
@@ -91,7 +91,7 @@ export function watchModule(module: ActiveModule): {
     app.addHook('preSerialization', async (request, _reply, payload) => {
       const { url, method } = request.routeOptions
       const route = watched.routes.find((one) => app.prefix + one.path === url && one.method === method)
-      if (isAnswer(payload) && route) watched.misplacedAnswers.add(route)
+      if (isRouteResponse(payload) && route) watched.misplacedResponses.add(route)
       return payload
     })
     await (plugin as ModulePlugin)(app, watchContext(context, watched))
@@ -176,12 +176,12 @@ function watchTransaction(request: FastifyRequest): void {
 
 const isAsync = (make: unknown) => kindOf(make)?.startsWith('Async') === true
 
-/** The same steps, each part of which is known to be in a transaction. */
+/** The same steps; each part is known to be in a transaction. */
 function inside<Result>(make: () => Transaction<Result>): Transaction<Result> {
   const steps = inTransaction(() => generatorOf(make))
   return lookAt(
     {
-      next: (answer) => inTransaction(() => steps.next(answer)),
+      next: (result) => inTransaction(() => steps.next(result)),
       throw: (error) => inTransaction(() => steps.throw(error)),
     },
     () => {},

@@ -72,7 +72,7 @@ export class World {
       .toSorted((one, other) => parametersOf(one).length - parametersOf(other).length)
   }
 
-  /** Who may call the route, as far as its access tells. */
+  /** Who may call the route, as far as its access shows. */
   allowed({ access }: Route): Person {
     const { ann, admin, guest } = this.people
     return access === 'caller' ? ann : access === 'public' ? guest : admin
@@ -81,7 +81,7 @@ export class World {
   async send(caller: Person, route: Route, request: Request = {}): Promise<Exchange> {
     const path = request.path ?? route.path.replace(/:\w+/g, 'unknown')
     const url = request.query ? `${path}?${request.query}` : path
-    this.#say(`answering ${route.name}`)
+    this.#say(`responding ${route.name}`)
     const steps: SeenStep[] = []
     this.#errors.length = 0
     const { body, headers } = request
@@ -91,7 +91,7 @@ export class World {
     this.module.caller = undefined
     const begun = performance.now()
     // A route that is silent once would be each time.
-    const answered = this.#silent.has(route)
+    const responded = this.#silent.has(route)
       ? undefined
       : await within(
           PATIENCE,
@@ -100,12 +100,12 @@ export class World {
           ),
         )
     caller.id ??= this.module.caller
-    const text = answered && (await readBody(answered))
+    const text = responded && (await readBody(responded))
     if (text === undefined) this.#silent.add(route)
     const exchange: Exchange = {
       ...{ caller, route, url, body, text: text ?? '' },
-      status: text === undefined ? 0 : (answered?.statusCode ?? 0),
-      headers: answered?.headers ?? {},
+      status: text === undefined ? 0 : (responded?.statusCode ?? 0),
+      headers: responded?.headers ?? {},
       json: parsed(text ?? ''),
       steps: [...steps],
       took: performance.now() - begun,
@@ -123,7 +123,7 @@ export class World {
     return exchange
   }
 
-  /** Also tells whether the request changed the module's rows. They may also change in the background. */
+  /** Also shows whether the request changed the module's rows. They may also change in the background. */
   async sendWatched(
     ...request: Parameters<World['send']>
   ): Promise<Exchange & { readonly changed: boolean }> {
@@ -215,7 +215,7 @@ export class World {
 interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents' | 'logged' | 'emitters'> {
   readonly config: Config
   readonly errors: string[]
-  /** Told before each request what the host does. */
+  /** Gets, before each request, what the host does. */
   readonly say: (doing: string) => void
 }
 

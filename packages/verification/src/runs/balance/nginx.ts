@@ -23,7 +23,7 @@ export async function startNginx(folder: string, ports: readonly number[]): Prom
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const url = `http://127.0.0.1:${port}`
-  await untilItAnswers(url, child)
+  await untilItResponds(url, child)
   return {
     url,
     async stop() {
@@ -62,12 +62,12 @@ http {
 }
 `
 
-async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
+async function untilItResponds(url: string, child: ChildProcess): Promise<void> {
   for (;;) {
     if (child.exitCode !== null) throw new Error('nginx ended while it started: see what it wrote above')
-    const answered = await fetch(`${url}/health/ready`).catch(() => undefined)
-    await answered?.arrayBuffer()
-    if (answered?.ok) return
+    const responded = await fetch(`${url}/health/ready`).catch(() => undefined)
+    await responded?.arrayBuffer()
+    if (responded?.ok) return
   }
 }
 

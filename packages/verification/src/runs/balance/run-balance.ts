@@ -32,7 +32,7 @@ export interface BalanceOptions {
 /** The number of shoppers per shared cart. Half of the shoppers share carts. */
 const SHARING = 4
 /** The most failures to report in a run. */
-const FAILURES_TOLD = 50
+const MOST_FAILURES = 50
 
 /**
  * Several hosts, each with its own folder, on one PostgreSQL. Shoppers use them in turn while a
@@ -99,7 +99,7 @@ class Balance {
   }
 
   #fail(text: string): void {
-    if (this.#failures.length === FAILURES_TOLD) return
+    if (this.#failures.length === MOST_FAILURES) return
     this.#failures.push(text)
     this.#options.onProgress(`failed: ${text}`)
   }

@@ -13,9 +13,9 @@ export interface ShopperOptions {
   readonly onFailure: (text: string) => void
 }
 
-interface Answer {
+interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
   readonly body: any
 }
 
@@ -116,21 +116,21 @@ export class Shopper {
     if (status !== 200 && status !== 404) throw wrong('GET /tally', status, body)
   }
 
-  async #ask(wanted: number, method: string, path: string, sent?: object): Promise<Answer> {
+  async #ask(wanted: number, method: string, path: string, sent?: object): Promise<Reply> {
     const { status, body } = await this.#fetch(method, path, sent)
     if (status !== wanted) throw wrong(`${method} ${path}`, status, body)
     return { status, body }
   }
 
-  async #fetch(method: string, path: string, sent?: object): Promise<Answer> {
+  async #fetch(method: string, path: string, sent?: object): Promise<Reply> {
     for (;;) {
-      const answer = await this.#fetchOnce(method, path, sent)
-      if (answer.status !== 503 || answer.body.code !== 'busy') return answer
+      const response = await this.#fetchOnce(method, path, sent)
+      if (response.status !== 503 || response.body.code !== 'busy') return response
       this.busy += 1
     }
   }
 
-  async #fetchOnce(method: string, path: string, sent?: object): Promise<Answer> {
+  async #fetchOnce(method: string, path: string, sent?: object): Promise<Reply> {
     this.requests += 1
     const response = await fetch(`${this.#options.target()}${path}`, {
       method,
@@ -147,4 +147,4 @@ export class Shopper {
 }
 
 const wrong = (what: string, status: number, body: unknown) =>
-  new Error(`${what} answered ${status} ${JSON.stringify(body).slice(0, 300)}`)
+  new Error(`${what} returned ${status} ${JSON.stringify(body).slice(0, 300)}`)

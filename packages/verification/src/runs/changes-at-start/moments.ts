@@ -55,7 +55,7 @@ export async function responsesUntilGone(url: string, host: AppProcess): Promise
   return [...responses]
 }
 
-/** The status, and what the module answers. */
+/** The status, and what the module returns. */
 export async function read(url: string): Promise<string> {
   const response = await fetch(`${url}/flip`, {
     headers: { connection: 'close' },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, ask } from '../../harness/ask.ts'
+import { ask, type Reply } from '../../harness/ask.ts'
 import { Random } from '../../harness/random.ts'
 
 export interface BuyerOptions {
@@ -68,17 +68,17 @@ export class Buyer {
 
   async #add(): Promise<void> {
     const body = JSON.stringify({ product: `p${this.#random.between(1, 9)}`, quantity: 1 })
-    const { status } = await this.#untilAnswered('/cart/item', randomUUID(), body)
+    const { status } = await this.#untilResponse('/cart/item', randomUUID(), body)
     if (status === 200 || status === 201) this.#added += 1
-    else this.#wrong.push(`an addition was answered ${status}`)
+    else this.#wrong.push(`an addition got ${status}`)
   }
 
   async #buy(): Promise<void> {
     const body = JSON.stringify({ items: [{ product: 'tea', quantity: this.#random.between(1, 9) }] })
     const key = randomUUID()
-    const answered = await this.#untilAnswered('/purchase', key, body)
-    if (answered.status !== 201) this.#wrong.push(`a purchase was answered ${answered.status}`)
-    else this.bought.push(JSON.parse(answered.body).id)
+    const responded = await this.#untilResponse('/purchase', key, body)
+    if (responded.status !== 201) this.#wrong.push(`a purchase got ${responded.status}`)
+    else this.bought.push(JSON.parse(responded.body).id)
     this.#keys.push({ key, body })
   }
 
@@ -86,17 +86,16 @@ export class Buyer {
   async #repeat(): Promise<void> {
     const index = this.#random.between(0, this.#keys.length - 1)
     const { key, body } = this.#keys[index] as { key: string; body: string }
-    const answered = await this.#untilAnswered('/purchase', key, body)
+    const responded = await this.#untilResponse('/purchase', key, body)
     this.repetitions += 1
-    if (JSON.parse(answered.body).id !== this.bought[index])
-      this.#wrong.push('a key was answered with another purchase')
+    if (JSON.parse(responded.body).id !== this.bought[index]) this.#wrong.push('a key got another purchase')
   }
 
-  async #untilAnswered(path: string, key: string, body: string): Promise<Answered> {
+  async #untilResponse(path: string, key: string, body: string): Promise<Reply> {
     for (;;) {
       try {
-        const answered = await this.#send('POST', path, body, { 'idempotency-key': key })
-        if (answered.status < 500 && answered.status !== 409) return answered
+        const responded = await this.#send('POST', path, body, { 'idempotency-key': key })
+        if (responded.status < 500 && responded.status !== 409) return responded
       } catch {
         // Killed: the outcome is unknown.
       }
@@ -104,12 +103,7 @@ export class Buyer {
     }
   }
 
-  #send(
-    method: 'GET' | 'POST',
-    path: string,
-    body = '',
-    more: Record<string, string> = {},
-  ): Promise<Answered> {
+  #send(method: 'GET' | 'POST', path: string, body = '', more: Record<string, string> = {}): Promise<Reply> {
     const { agent, url, token } = this.#options
     return ask(agent, {
       url: url() + path,

@@ -33,16 +33,16 @@ export class Crowd {
     const closed = new Promise<'closed'>((resolve) => socket.once('close', () => resolve('closed')))
     socket.on('error', () => {})
     socket.write(REQUEST)
-    const answered = once(socket, 'data').then(
+    const responded = once(socket, 'data').then(
       ([data]) => (String(data).startsWith('HTTP/1.1 200') ? ('served' as const) : 'closed'),
       () => 'closed' as const,
     )
     const outcome = await Promise.race([
-      answered,
+      responded,
       closed,
       pause(PATIENCE, 'neither' as const, { ref: false }),
     ])
-    if (outcome === 'neither') this.failures.push('a connection was neither answered nor closed')
+    if (outcome === 'neither') this.failures.push('a connection was neither served nor closed')
     else if (outcome === 'served') this.kept += 1
     else this.closed += 1
   }

@@ -71,8 +71,8 @@ export async function runDescriptors(
 }
 
 async function isHealthy(url: string): Promise<boolean> {
-  const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) }).catch(
+  const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) }).catch(
     () => undefined,
   )
-  return answer?.status === 200
+  return response?.status === 200
 }

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, ask, type Cut } from '../../harness/ask.ts'
+import { ask, type Cut, type Reply } from '../../harness/ask.ts'
 import { HostGroup } from '../../harness/host-group.ts'
 import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
@@ -16,17 +16,17 @@ export interface DuplicatesOptions {
 }
 
 const KEYS = 100
-/** A host is killed after at most this many answers. */
+/** A host is killed after at most this many responses. */
 const KILL_WITHIN = 150
 /** Concurrent keys. */
 const AT_ONCE = 16
 const MOST_DUPLICATES = 5
-/** The time limit for the answer to a key, in milliseconds. */
+/** The time limit for the response to a key, in milliseconds. */
 const PATIENCE = 120_000
 /** The share of COMMITs whose connection is cut. */
 const CUT_COMMITS = 0.05
 /** The largest number of reported failures. */
-const FAILURES_TOLD = 50
+const MOST_FAILURES = 50
 
 /** One intended change, as all duplicates send it. */
 interface Intent {
@@ -40,7 +40,7 @@ interface Intent {
 
 /**
  * Sends duplicates of each request to hosts that are killed, over connections that are cut, until it
- * gets an answer. Each request must take effect once, and all its answers must be the same bytes.
+ * gets a response. Each request must take effect once, and all its responses must be the same bytes.
  */
 export async function runDuplicates(options: DuplicatesOptions): Promise<Outcome> {
   const run = new DuplicatesRun(options)
@@ -58,8 +58,8 @@ class DuplicatesRun {
   readonly #schema: ReturnType<typeof ownSchema> | undefined
   readonly #proxies: CuttingProxy[] = []
   #hosts: HostGroup | undefined
-  /** The first answer by key and route. */
-  readonly #answers: { readonly intent: Intent; readonly answer: string }[] = []
+  /** The first response by key and route. */
+  readonly #responses: { readonly intent: Intent; readonly response: string }[] = []
   #cuts = 0
   readonly #failures: string[] = []
   /** Cuts and kills have ended. */
@@ -67,7 +67,7 @@ class DuplicatesRun {
   #requests = 0
   #acknowledged = 0
   #kills = 0
-  /** Answers until a host is killed. */
+  /** Responses until a host is killed. */
   #untilKill: number
   #killing: Promise<void> | undefined
 
@@ -75,7 +75,7 @@ class DuplicatesRun {
     this.#options = options
     this.#schema = options.database === undefined ? undefined : ownSchema(options.database)
     this.#random = new Random(options.seed)
-    this.#untilKill = this.#answersUntilKill()
+    this.#untilKill = this.#responsesUntilKill()
   }
 
   async run(): Promise<Outcome> {
@@ -86,7 +86,7 @@ class DuplicatesRun {
     )
     let next = 0
     const work = async () => {
-      while (next < KEYS && this.#failures.length < FAILURES_TOLD) {
+      while (next < KEYS && this.#failures.length < MOST_FAILURES) {
         const number = next++
         await this.#tryKey(number, users[number % AT_ONCE] as string, new Random(seed * 1_000_003 + number))
       }
@@ -138,13 +138,13 @@ class DuplicatesRun {
     this.#kills += 1
     try {
       await this.#anyHost(this.#random).killAndStart()
-      this.#untilKill = this.#answersUntilKill()
+      this.#untilKill = this.#responsesUntilKill()
     } catch (error) {
       this.#fail(`a killed host did not start again: ${error}`)
     }
   }
 
-  #answersUntilKill(): number {
+  #responsesUntilKill(): number {
     return this.#random.between(20, KILL_WITHIN)
   }
 
@@ -163,82 +163,80 @@ class DuplicatesRun {
     await this.#send({ method: 'PATCH', path, headers, body: JSON.stringify({ status: to }), status }, random)
   }
 
-  /** Sends 1 to 5 duplicates at once. The first repeats until it gets an answer, the others may stop. */
-  async #send(intent: Intent, random: Random): Promise<Answered | undefined> {
+  /** Sends 1 to 5 duplicates at once. The first repeats until it gets a response, the others may stop. */
+  async #send(intent: Intent, random: Random): Promise<Reply | undefined> {
     const duplicates = Array.from({ length: random.between(1, MOST_DUPLICATES) }, (_, index) =>
-      this.#sendUntilAnswered(intent, new Random(random.between(0, 2 ** 31)), index === 0),
+      this.#sendUntilResponse(intent, new Random(random.between(0, 2 ** 31)), index === 0),
     )
-    const answers = (await Promise.all(duplicates)).filter((answer) => answer !== undefined)
+    const responses = (await Promise.all(duplicates)).filter((response) => response !== undefined)
     const name = `${intent.method} ${intent.path} with ${intent.headers['idempotency-key']}`
-    const [first] = answers
+    const [first] = responses
     if (first === undefined) {
-      this.#fail(`${name} had no answer within ${PATIENCE / 1000} s`)
+      this.#fail(`${name} had no response within ${PATIENCE / 1000} s`)
       return undefined
     }
     if (first.status !== intent.status) {
       this.#fail(`${name} got ${first.status} instead of ${intent.status}: ${first.body}`)
     }
-    const different = new Set(answers.map(lasting))
-    if (different.size > 1) this.#fail(`${name} has several answers:\n${[...different].join('\n')}`)
-    const originals = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)
-    if (originals.length > 1) this.#fail(`${name} took effect ${originals.length} times, by its answers`)
-    this.#answers.push({ intent, answer: lasting(first) })
+    const different = new Set(responses.map(lasting))
+    if (different.size > 1) this.#fail(`${name} has several responses:\n${[...different].join('\n')}`)
+    const originals = responses.filter(({ headers }) => headers['idempotent-replayed'] === undefined)
+    if (originals.length > 1) this.#fail(`${name} took effect ${originals.length} times, by its responses`)
+    this.#responses.push({ intent, response: lasting(first) })
     return first
   }
 
-  async #sendUntilAnswered(intent: Intent, random: Random, persists: boolean): Promise<Answered | undefined> {
+  async #sendUntilResponse(intent: Intent, random: Random, persists: boolean): Promise<Reply | undefined> {
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await pause(random.between(1, 40))) {
       const cut = random.weighted<Cut>([
         [6, undefined],
-        [1, 'amid the request'],
-        [2, 'before the answer'],
-        [1, 'amid the answer'],
+        [1, 'during the request'],
+        [2, 'before the response'],
+        [1, 'during the response'],
       ])
-      const answer = await this.#ask(intent, random, this.#isCalm ? undefined : cut)
-      if (answer !== undefined) return answer
+      const response = await this.#ask(intent, random, this.#isCalm ? undefined : cut)
+      if (response !== undefined) return response
       if (!persists && random.chance(0.3)) return undefined
     }
     return undefined
   }
 
-  /** Asks any host. Undefined for a missing answer, or one that asks for a retry. */
-  async #ask(intent: Intent, random: Random, cut?: Cut): Promise<Answered | undefined> {
+  /** Asks any host. Undefined for a missing response, or one that asks for a retry. */
+  async #ask(intent: Intent, random: Random, cut?: Cut): Promise<Reply | undefined> {
     const host = this.#anyHost(random)
     this.#requests += 1
     if (cut) this.#cuts += 1
-    let answer: Answered
+    let response: Reply
     try {
-      answer = await ask(this.#agent, { ...intent, url: host.url + intent.path }, cut)
+      response = await ask(this.#agent, { ...intent, url: host.url + intent.path }, cut)
     } catch (error) {
       // It is starting.
       if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await pause(100)
       return undefined
     }
-    const { code } = JSON.parse(answer.body)
-    if (answer.status >= 500 || code === 'idempotency-running') {
-      if (code === 'internal-error') this.#fail(`${intent.method} ${intent.path}: ${answer.body}`)
+    const { code } = JSON.parse(response.body)
+    if (response.status >= 500 || code === 'idempotency-running') {
+      if (code === 'internal-error') this.#fail(`${intent.method} ${intent.path}: ${response.body}`)
       return undefined
     }
     this.#acknowledged += 1
     if (--this.#untilKill === 0) this.#killing = this.#killOne()
-    return answer
+    return response
   }
 
-  /** Each host still returns the first answer to each request. */
+  /** Each host still returns the first response to each request. */
   async #repeatAll(): Promise<void> {
-    const left = this.#answers.values()
+    const left = this.#responses.values()
     const work = async () => {
-      for (const { intent, answer } of left) {
-        const again = await this.#sendUntilAnswered(intent, this.#random, true)
+      for (const { intent, response } of left) {
+        const again = await this.#sendUntilResponse(intent, this.#random, true)
         if (
           again === undefined ||
-          lasting(again) !== answer ||
+          lasting(again) !== response ||
           again.headers['idempotent-replayed'] !== 'true'
         ) {
           const got = again && `${lasting(again)}, replayed: ${again.headers['idempotent-replayed']}`
-          this.#fail(
-            `${intent.method} ${intent.path} was answered with\n${answer}\nand at the end with\n${got}`,
-          )
+          this.#fail(`${intent.method} ${intent.path} got\n${response}\nand at the end with\n${got}`)
         }
       }
     }
@@ -247,8 +245,8 @@ class DuplicatesRun {
 
   /** Each key has one purchase: there are as many purchases as keys, with different ids. */
   async #count(reader: string): Promise<void> {
-    const created = this.#answers.filter(({ intent }) => intent.method === 'POST')
-    const ids = new Set(created.map(({ answer }) => JSON.parse(answer).location))
+    const created = this.#responses.filter(({ intent }) => intent.method === 'POST')
+    const ids = new Set(created.map(({ response }) => JSON.parse(response).location))
     if (ids.size !== created.length) this.#fail(`${created.length} keys have ${ids.size} purchases`)
     const { body } = await ask(this.#agent, {
       url: `${this.#anyHost(this.#random).url}/purchase?owner=*&rpp=1`,
@@ -260,14 +258,14 @@ class DuplicatesRun {
   }
 
   #fail(text: string): void {
-    if (this.#failures.length >= FAILURES_TOLD) return
+    if (this.#failures.length >= MOST_FAILURES) return
     this.#failures.push(text)
     this.#options.onProgress(`failed: ${text}`)
   }
 }
 
-/** The part of the answer that must be the same bytes each time. */
-const lasting = ({ status, headers, body }: Answered): string =>
+/** The part of the response that must be the same bytes each time. */
+const lasting = ({ status, headers, body }: Reply): string =>
   JSON.stringify({
     status,
     type: headers['content-type'],

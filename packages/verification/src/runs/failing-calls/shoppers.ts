@@ -1,5 +1,5 @@
 import { Agent } from 'node:http'
-import { type Answered, type Asked, ask } from '../../harness/ask.ts'
+import { type Asked, ask, type Reply } from '../../harness/ask.ts'
 
 /**
  * A write, and its outcome for the caller: done, not done, or unknown (a broken connection,
@@ -65,11 +65,11 @@ export class Shoppers {
         if (outcome === 'done' && found !== 1)
           failures.push(`${kind} ${name} was acknowledged and is there ${found} times`)
         if (outcome === 'not done' && found > 0)
-          failures.push(`${kind} ${name} is there, and its caller was told that it is not: ${body}`)
+          failures.push(`${kind} ${name} is there, and its caller was informed that it is not: ${body}`)
         if (kind === 'purchase' && outcome === 'done') {
           const again = await this.#send(url, write)
           if (again.body !== body)
-            failures.push(`${name} is answered otherwise when it is repeated: ${again.body}`)
+            failures.push(`${name} gets another response when it is repeated: ${again.body}`)
         }
       }
       const { total } = await get('/purchase?rpp=1')
@@ -104,7 +104,7 @@ export class Shoppers {
     }
   }
 
-  #send(url: string, { caller, kind, name }: Write): Promise<Answered> {
+  #send(url: string, { caller, kind, name }: Write): Promise<Reply> {
     const headers = this.#callers[caller] as Record<string, string>
     const item = { product: name, quantity: 1 }
     const asked: Asked =

@@ -91,7 +91,7 @@ export class Stages {
         SHOPPING,
       )) === undefined
     )
-      failures.push('a request is not answered')
+      failures.push('a request has no response')
     traced.stop()
     return { traced, failures, end: await traced.end(), shoppers }
   }

@@ -236,6 +236,6 @@ async function disagreements(directory: string, url: string): Promise<string[]> 
     status: 0,
   }))
   if (status !== (flip?.enabled ? 200 : 404))
-    failures.push(`GET /flip answers ${status}, and the lock has ${JSON.stringify(flip)}`)
+    failures.push(`GET /flip returns ${status}, and the lock has ${JSON.stringify(flip)}`)
   return failures
 }

@@ -18,7 +18,7 @@ export async function writeMailModule(folder: string, receiver: string): Promise
   await writeFile(
     join(folder, 'dist', 'index.js'),
     `
-    import { answer, defineModule } from '@mortise/module-sdk'
+    import { respond, defineModule } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
 
     export default defineModule('mail').plugin(async (app, { work }) => {
@@ -33,7 +33,7 @@ export async function writeMailModule(folder: string, receiver: string): Promise
       }, (request) => request.transaction(function* () {
         yield* mail.add({ number: request.body.number })
         if (request.body.fails) throw new Error('on purpose')
-        return answer(202, {})
+        return respond(202, {})
       }))
     })`,
   )

@@ -84,7 +84,7 @@ async function write(directory: string, rows: number): Promise<void> {
   try {
     for (let row = 0; row < rows; row++) {
       const { status } = await fetch(`${running.url}/note`, { method: 'POST' })
-      if (status !== 201) throw new Error(`POST /note answers ${status}`)
+      if (status !== 201) throw new Error(`POST /note returns ${status}`)
     }
   } finally {
     await running.close()

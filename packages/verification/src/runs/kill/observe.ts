@@ -29,13 +29,13 @@ export const startQuietly = (directory: string) =>
   Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
 
 export async function observeServed(running: Application): Promise<string> {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['/hello', '/note'].map(async (path) => {
       const response = await fetch(`${running.url}${path}`)
       return response.ok ? await response.json() : response.status
     }),
   )
-  return JSON.stringify([running.state().modules, answers])
+  return JSON.stringify([running.state().modules, responses])
 }
 
 export function readRows(directory: string): string {

@@ -34,7 +34,7 @@ const note = (
   files: {
     'migrations/001-note.sql': 'CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL)',
     'migrations/001-note.down.sql': 'DROP TABLE note',
-    'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { respond, defineModule, run, sql } from '@mortise/module-sdk'
 import { dependency } from 'sample-dependency'
 export default defineModule('note').plugin(async (app, { database }) => {
   const config = { access: 'public' }
@@ -45,7 +45,7 @@ export default defineModule('note').plugin(async (app, { database }) => {
   }))
   app.post('/note', { config }, (request) => request.transaction(function* () {
     yield* run(sql\`INSERT INTO note (body) VALUES ('kept')\`)
-    return answer(201, {})
+    return respond(201, {})
   }))
 })
 `,

@@ -148,9 +148,9 @@ class Checkers {
   /** @returns what does not hold */
   check(request: CheckRequest): Promise<string | undefined> {
     const index = this.#next++ % this.#children.length
-    const answer = this.#queues[index]?.then(() => this.#children[index]?.ask<CheckResult>(request))
-    this.#queues[index] = answer ?? Promise.resolve()
-    return answer?.then((found) => found?.failure) ?? Promise.resolve(undefined)
+    const response = this.#queues[index]?.then(() => this.#children[index]?.ask<CheckResult>(request))
+    this.#queues[index] = response ?? Promise.resolve()
+    return response?.then((found) => found?.failure) ?? Promise.resolve(undefined)
   }
 
   async stop(): Promise<void> {

@@ -94,12 +94,12 @@ export async function killBesideHost(
  * @throws {Error} if it does not respond
  */
 async function whileServing<Ended>({ url }: Application, ended: Promise<Ended>): Promise<Ended> {
-  const goesOn = Symbol()
+  const continues = Symbol()
   for (;;) {
     const { status } = await fetch(`${url}/hello`)
-    if (status !== 200) throw new Error(`The host answers ${status} meanwhile`)
-    const first = await Promise.race([ended, setTimeout(20, goesOn)])
-    if (first !== goesOn) return first as Ended
+    if (status !== 200) throw new Error(`The host returns ${status} meanwhile`)
+    const first = await Promise.race([ended, setTimeout(20, continues)])
+    if (first !== continues) return first as Ended
   }
 }
 

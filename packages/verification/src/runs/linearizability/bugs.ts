@@ -193,13 +193,13 @@ export const bugs: readonly Bug[] = [
     edits: [inGroupCommit("if (onSuccess === 'undo' || 'error' in outcome)", "if (onSuccess === 'undo')")],
   },
   {
-    name: 'answers go out before the commit',
+    name: 'responses go out before the commit',
     engine: 'sqlite',
     kills: true,
     edits: [
-      inGroupCommit('this.#reads.pin(); const failure = connection.commit();', 'const failure = undefined;'),
+      inGroupCommit('this.#reads.hold(); const failure = connection.commit();', 'const failure = undefined;'),
       inGroupCommit(
-        'if (settle !== undefined) await this.#connection.sync(); this.#reads.unpin(); settle?.();',
+        'if (settle !== undefined) await this.#connection.sync(); this.#reads.release(); settle?.();',
         `if (settle !== undefined) {
           settle();
           await new Promise((resolve) => setTimeout(resolve, 20));
@@ -211,9 +211,9 @@ export const bugs: readonly Bug[] = [
         'new Reads(options.reader, options.outbox)',
         'new Reads(options.writer, options.outbox)',
       ),
-      inReads('if (pinned === undefined) connection.begin();', ''),
+      inReads('if (held === undefined) connection.begin();', ''),
       inReads('return connection.inTransaction && !isLong;', 'return !isLong;'),
-      inReads('if (pinned === undefined && connection.inTransaction) connection.rollback();', ''),
+      inReads('if (held === undefined && connection.inTransaction) connection.rollback();', ''),
     ],
   },
   {

@@ -1,6 +1,6 @@
 import type { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, ask, type Cut } from '../../harness/ask.ts'
+import { ask, type Cut, type Reply } from '../../harness/ask.ts'
 import type { Random } from '../../harness/random.ts'
 import type { CartCaller } from './cart-caller.ts'
 import type { CartInput, CartOutput, Seen } from './cart-model.ts'
@@ -21,7 +21,7 @@ export interface CartClientOptions {
   readonly tokenOf: (guest: string) => string
   /** Called when a guest learns that it has been claimed. */
   readonly onRetired: (caller: CartCaller) => Promise<void>
-  readonly onAnswer: () => void
+  readonly onResult: () => void
   /** Receives failures that no history could explain. */
   readonly onFailure: (text: string) => void
 }
@@ -95,7 +95,7 @@ export class CartClient {
 
   async #send(caller: CartCaller, input: CartInput): Promise<Outcome<CartOutput>> {
     const isRead = input.kind === 'read' || input.kind === 'read item'
-    const cut = !isRead && this.#options.random.chance(0.02) ? 'before the answer' : undefined
+    const cut = !isRead && this.#options.random.chance(0.02) ? 'before the response' : undefined
     const outcome = await this.#ask(caller, input, {}, cut)
     return isRead && outcome.output === undefined ? { happened: 'not' } : outcome
   }
@@ -110,17 +110,17 @@ export class CartClient {
     let wasSent = false
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; ) {
       const attempts = Array.from({ length: random.between(1, 2) }, () =>
-        this.#ask(caller, input, key, random.chance(0.15) ? 'before the answer' : undefined),
+        this.#ask(caller, input, key, random.chance(0.15) ? 'before the response' : undefined),
       )
       const outcomes = await Promise.all(attempts)
-      const answer = outcomes.find(({ output }) => output !== undefined && output.status !== 401)
-      if (answer !== undefined) return answer
+      const response = outcomes.find(({ output }) => output !== undefined && output.status !== 401)
+      if (response !== undefined) return response
       wasSent ||= outcomes.some((outcome) => outcome.output === undefined && outcome.happened === 'perhaps')
       const refused = outcomes.find(({ output }) => output !== undefined)
       // The response to a claimed guest. Any effect of an earlier attempt came before the claim.
       if (refused !== undefined) return wasSent ? { happened: 'perhaps' } : refused
     }
-    onFailure(`${JSON.stringify(input)} had no answer within ${PATIENCE / 1000} s`)
+    onFailure(`${JSON.stringify(input)} had no response within ${PATIENCE / 1000} s`)
     return { happened: 'perhaps' }
   }
 
@@ -130,24 +130,24 @@ export class CartClient {
     headers: Readonly<Record<string, string>>,
     cut?: Cut,
   ): Promise<Outcome<CartOutput>> {
-    const { agent, target, tokenOf, onAnswer, onFailure } = this.#options
+    const { agent, target, tokenOf, onResult, onFailure } = this.#options
     const { path, ...request } = requestOf(input, tokenOf)
     const all = { ...caller.headers, ...request.headers, ...headers }
-    let answer: Answered
+    let response: Reply
     try {
-      answer = await ask(agent, { ...request, headers: all, url: target() + path }, cut)
+      response = await ask(agent, { ...request, headers: all, url: target() + path }, cut)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') return { happened: 'perhaps' }
       // The host is starting.
       await pause(50)
       return { happened: 'not' }
     }
-    onAnswer()
-    const { status, body } = answer
+    onResult()
+    const { status, body } = response
     const code = status >= 400 ? JSON.parse(body).code : undefined
     if (code === 'busy' || code === 'database-unavailable') return { happened: 'not' }
     if (code === 'outcome-unknown' || code === 'idempotency-running') return { happened: 'perhaps' }
-    if (status >= 500 || status === 400) onFailure(`${JSON.stringify(input)} was answered ${body}`)
+    if (status >= 500 || status === 400) onFailure(`${JSON.stringify(input)} got ${body}`)
     let output: CartOutput
     try {
       output = outputOf(input, status, body)

@@ -2,7 +2,7 @@ import type { Model } from './check-history.ts'
 
 /** A line of a cart. */
 export interface Line {
-  /** Undefined of one that came with a request that was not answered, as long as nobody has seen it. */
+  /** Undefined of one that came with a request that had no response, as long as nobody has seen it. */
   readonly id: string | undefined
   readonly product: string
   readonly quantity: number
@@ -119,7 +119,7 @@ function isOtherwise(cart: Cart, later: Cart): boolean {
 
 const cartOf = (state: CartState, caller: string): Cart => state.carts[caller] ?? never
 
-/** The state, unless there is another answer than this status. */
+/** The state, unless there is another response than this status. */
 function unless(output: Output, status: number, state: CartState): CartState | undefined {
   return output === undefined || output.status === status ? state : undefined
 }

@@ -32,7 +32,7 @@ function ifMatch(seen: Seen | undefined): Record<string, string> {
   return seen === undefined ? {} : { 'if-match': `"${seen.id}:${seen.version}:"` }
 }
 
-/** @throws {Error} where an answer of success contradicts itself */
+/** @throws {Error} where a response of success contradicts itself */
 export function outputOf(input: CartInput, status: number, text: string): CartOutput {
   if (status >= 300 || input.kind === 'claim' || input.kind === 'clear' || input.kind === 'remove')
     return { status }

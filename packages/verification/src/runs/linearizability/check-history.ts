@@ -1,21 +1,21 @@
 /** What one client did, and when, by one monotonic clock. */
 export interface Operation<Input, Output> {
   readonly input: Input
-  /** Undefined without an answer: it may have happened, at any time after the call. */
+  /** Undefined without a response: it may have happened, at any time after the call. */
   readonly output: Output | undefined
   readonly called: number
-  /** Infinity without an answer. */
+  /** Infinity without a response. */
   readonly returned: number
 }
 
 /** What one operation after the other would do. States are never changed, and the one that stays the same is the same object. */
 export interface Model<State extends object, Input, Output> {
   readonly initial: State
-  /** The state after the operation; undefined where it would not have been answered like that. */
+  /** The state after the operation; undefined where it would not have had a response like that. */
   step(state: State, input: Input, output: Output | undefined): State | undefined
-  /** Whether an operation with this answer changes no state whatever. */
+  /** Whether an operation with this response changes no state whatever. */
   isRead(input: Input, output: Output): boolean
-  /** Whether this answer cannot be given in this state, nor in any that follows it: spares the search what leads nowhere. */
+  /** Whether this response cannot be given in this state, nor in any that follows it: spares the search what leads nowhere. */
   isPast(state: State, input: Input, output: Output): boolean
 }
 
@@ -24,7 +24,7 @@ export interface Verdict<State, Input, Output> {
   readonly linearizable: boolean | undefined
   /** The most operations that some order explains. */
   readonly explained: number
-  /** Where it is not linearizable: the state after those, and the operations of which none can be next. */
+  /** Where it is not linearizable: the state after those, and the operations that are left; none of them can be next. */
   readonly state?: State
   readonly next?: readonly Operation<Input, Output>[]
 }
@@ -35,8 +35,8 @@ const LIMIT = 2_000_000
 class GivenUp extends Error {}
 
 /**
- * Whether some order of the operations, each at a moment between its call and its answer, is one that the model
- * gives these answers in (Herlihy and Wing). The search is that of Wing and Gong, with Lowe's memory of the pairs of operations
+ * Whether some order of the operations, each at a moment between its call and its response, is one that the model
+ * gives these responses in (Herlihy and Wing). The search is that of Wing and Gong, with Lowe's memory of the pairs of operations
  * done and state that lead nowhere.
  */
 export function checkHistory<State extends object, Input, Output>(
@@ -48,7 +48,7 @@ export function checkHistory<State extends object, Input, Output>(
   const done = new Uint8Array(operations.length)
   const known = new Set<string>()
   const keys = new WeakMap<State, string>()
-  const answered = operations.filter(({ output }) => output !== undefined).length
+  const responded = operations.filter(({ output }) => output !== undefined).length
   let explained = 0
   let furthest: { state: State; next: Operation<Input, Output>[] } | undefined
 
@@ -76,7 +76,7 @@ export function checkHistory<State extends object, Input, Output>(
     return `${first}:${first <= last ? done.subarray(first, last + 1).join('') : ''}:${key}`
   }
 
-  /** Those that may be next: called before any that is not done was answered. */
+  /** Those that may be next: called before any that is not done had a response. */
   const candidates = (first: number): number[] => {
     const found: number[] = []
     let soonest = Number.POSITIVE_INFINITY
@@ -105,7 +105,7 @@ export function checkHistory<State extends object, Input, Output>(
     const taken: number[] = []
     const { first, next } = doReads(state, from, taken)
     const now = count + taken.length
-    if (now === answered) return true
+    if (now === responded) return true
     if (now > explained || furthest === undefined) {
       explained = now
       furthest = { state, next: next.map(at) }
@@ -116,10 +116,10 @@ export function checkHistory<State extends object, Input, Output>(
       known.add(key)
       for (const index of next.sort((one, other) => at(one).returned - at(other).returned)) {
         const changed = after(state, index)
-        const isAnswered = at(index).output !== undefined
-        if (changed === undefined || (changed === state && !isAnswered)) continue
+        const hasResponse = at(index).output !== undefined
+        if (changed === undefined || (changed === state && !hasResponse)) continue
         done[index] = 1
-        if (explore(changed, first, now + (isAnswered ? 1 : 0))) return true
+        if (explore(changed, first, now + (hasResponse ? 1 : 0))) return true
         done[index] = 0
       }
     }
@@ -128,7 +128,7 @@ export function checkHistory<State extends object, Input, Output>(
   }
 
   try {
-    if (explore(model.initial, 0, 0)) return { linearizable: true, explained: answered }
+    if (explore(model.initial, 0, 0)) return { linearizable: true, explained: responded }
     return { linearizable: false, explained, ...furthest }
   } catch (error) {
     if (!(error instanceof GivenUp)) throw error

@@ -1,6 +1,6 @@
 import type { Operation } from './check-history.ts'
 
-/** What came of an operation: an answer; nothing, for certain; or nobody knows. */
+/** What came of an operation: a response; nothing, for certain; or nobody knows. */
 export type Outcome<Output> =
   | { readonly output: Output; readonly happened?: undefined }
   | { readonly output?: undefined; readonly happened: 'not' | 'perhaps' }

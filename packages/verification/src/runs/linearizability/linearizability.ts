@@ -18,9 +18,9 @@ export const linearizability: Verification = {
     const only = minutes === 0 ? { only: FEW } : {}
     const sound = await onBothEngines(options, ['hosts killed', 'claims'], async (roundSeed, database) => {
       const report = await runLinearizability({ rounds: 2, seed: roundSeed, database, killEvery: 2 })
-      const { operations, unanswered, claims, kills, failure } = report
+      const { operations, noResponse, claims, kills, failure } = report
       return {
-        figures: { operations, 'without a response': unanswered, claims, 'hosts killed': kills },
+        figures: { operations, 'without a response': noResponse, claims, 'hosts killed': kills },
         failures: failure === undefined ? [] : [failure],
       }
     })

@@ -21,7 +21,7 @@ export interface LinearizabilityReport {
   readonly rounds: number
   readonly operations: number
   /** Operations without a response. */
-  readonly unanswered: number
+  readonly noResponse: number
   readonly claims: number
   readonly kills: number
   /** The failure of the first failing round. */
@@ -44,13 +44,13 @@ async function runRounds(
   { rounds, seed, killEvery }: LinearizabilityOptions,
 ): Promise<LinearizabilityReport> {
   const seeds = new Random(seed)
-  const report = { rounds: 0, operations: 0, unanswered: 0, claims: 0, kills: 0 }
+  const report = { rounds: 0, operations: 0, noResponse: 0, claims: 0, kills: 0 }
   while (report.rounds < rounds) {
     report.rounds += 1
     const kills = report.rounds % killEvery === 0
     const { failure, ...figures } = await runRound({ hosts, seed: seeds.between(0, 2 ** 31), kills })
     report.operations += figures.operations
-    report.unanswered += figures.unanswered
+    report.noResponse += figures.noResponse
     report.claims += figures.claims
     if (failure !== undefined) return { ...report, failure }
     if (!kills) continue

@@ -17,8 +17,8 @@ export interface RoundOptions {
 
 export interface RoundReport {
   readonly operations: number
-  /** Of those, the ones without an answer. */
-  readonly unanswered: number
+  /** Of those, the ones without a response. */
+  readonly noResponse: number
   readonly claims: number
   /** What went wrong; undefined where all is well. */
   readonly failure: string | undefined
@@ -86,7 +86,7 @@ class Round {
     const { operations } = this.#history
     return {
       operations: operations.length,
-      unanswered: operations.filter(({ output }) => output === undefined).length,
+      noResponse: operations.filter(({ output }) => output === undefined).length,
       claims: operations.filter(({ input, output }) => input.kind === 'claim' && output?.status === 200)
         .length,
       failure: this.#failures[0] ?? explain(this.#history),
@@ -105,7 +105,7 @@ class Round {
       guests: () => (claims ? this.#guests : []),
       tokenOf: (guest) => this.#tokens.get(guest) as string,
       onRetired: (retired) => this.#replace(retired),
-      onAnswer: () => {
+      onResult: () => {
         if (--this.#untilKill === 0) this.#killing = hosts.any(this.#random).killAndStart()
       },
       onFailure: (text) => this.#failures.push(text),
@@ -122,9 +122,9 @@ class Round {
     for (;;) {
       const asked = { url: `${hosts.any(this.#random).url}/guest`, method: 'POST', headers: {} } as const
       // Of a host that is killed meanwhile.
-      const answered = await ask(this.#agent, asked).catch(() => undefined)
-      if (answered?.status !== 201) continue
-      const { token } = JSON.parse(answered.body)
+      const responded = await ask(this.#agent, asked).catch(() => undefined)
+      if (responded?.status !== 201) continue
+      const { token } = JSON.parse(responded.body)
       const name = `guest ${this.#tokens.size + 1}`
       this.#tokens.set(name, token)
       return new CartCaller(name, { 'guest-token': token })

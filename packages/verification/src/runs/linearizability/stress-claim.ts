@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answered, type Asked, ask } from '../../harness/ask.ts'
+import { type Asked, ask, type Reply } from '../../harness/ask.ts'
 import type { HostGroup } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 
@@ -15,7 +15,7 @@ const PATIENCE = 60_000
 
 /**
  * Two users claim one guest at once, or one does twice, while the guest's clients add to its cart, and a host is killed
- * amid it all. Each addition has a key, and is sent until it is answered: by the guest, and from the claim on by the
+ * during all of it. Each addition has a key, and is sent until it has a response: by the guest, and from the claim on by the
  * user, whose keys these are then. So each must be in the user's cart, once.
  *
  * @returns what is wrong; undefined where all is well
@@ -55,7 +55,7 @@ class Fire {
     const claimants: readonly [Headers, Headers] = this.#random.chance(0.5) ? [one, other] : [one, one]
     const fire = Promise.withResolvers<void>()
     let untilClaim = this.#random.between(1, (CLIENTS * ADDITIONS) / 2)
-    const claims = fire.promise.then(() => this.#claimAmidKill(guest, claimants))
+    const claims = fire.promise.then(() => this.#claimDuringKill(guest, claimants))
     const winner = claims.then(({ winner }) => winner)
     const clients = Array.from({ length: CLIENTS }, async (_, client) => {
       for (let number = 0; number < ADDITIONS; number++) {
@@ -73,7 +73,7 @@ class Fire {
     return { authorization: `Bearer ${await this.#hosts.mintToken(`${name}-${this.#seed}`)}` }
   }
 
-  async #claimAmidKill(guest: Headers, claimants: readonly [Headers, Headers]) {
+  async #claimDuringKill(guest: Headers, claimants: readonly [Headers, Headers]) {
     const claiming = claimants.map((user) =>
       this.#ask({ method: 'POST', path: '/guest/claim', headers: { ...user, ...guest } }),
     )
@@ -86,11 +86,11 @@ class Fire {
     return {
       winner,
       kill,
-      failure: isRight ? undefined : `two claims were answered ${statuses.join(' and ')}`,
+      failure: isRight ? undefined : `two claims had a response ${statuses.join(' and ')}`,
     }
   }
 
-  /** Until it is answered: the guest's, or from the claim on the user's. */
+  /** Until it has a response: the guest's, or from the claim on the user's. */
   async #add(guest: Headers, winner: Promise<Headers>, key: string): Promise<void> {
     const product = products[this.#random.between(0, products.length - 1)] as string
     const quantity = this.#random.between(1, 3)
@@ -122,20 +122,20 @@ class Fire {
     return undefined
   }
 
-  /** Sends it until it is answered, whoever answers. */
-  async #ask({ path, ...request }: Request): Promise<Answered> {
+  /** Sends it until it has a response, on either side. */
+  async #ask({ path, ...request }: Request): Promise<Reply> {
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await pause(20)) {
       const url = this.#hosts.any(this.#random).url + path
-      const answered = await ask(this.#agent, { ...request, url }).catch(() => undefined)
-      if (answered === undefined || answered.status >= 500) continue
-      if (answered.status === 409 && JSON.parse(answered.body).code === 'idempotency-running') continue
-      return answered
+      const responded = await ask(this.#agent, { ...request, url }).catch(() => undefined)
+      if (responded === undefined || responded.status >= 500) continue
+      if (responded.status === 409 && JSON.parse(responded.body).code === 'idempotency-running') continue
+      return responded
     }
-    throw new Error(`${request.method} ${path} had no answer within ${PATIENCE / 1000} s`)
+    throw new Error(`${request.method} ${path} had no response within ${PATIENCE / 1000} s`)
   }
 }
 
-/** With a key, since it is sent until it is answered. */
+/** With a key, since it is sent until it has a response. */
 function addition(caller: Headers, product: string, quantity: number, key = product): Request {
   const body = JSON.stringify({ product, quantity })
   return { method: 'POST', path: '/cart/item', headers: { ...caller, 'idempotency-key': key }, body }

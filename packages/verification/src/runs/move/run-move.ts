@@ -78,8 +78,8 @@ export async function runMove({ purchases, server, kills, seed, onProgress }: Mo
     if (failed > 0) failures.push(`${failed} reads failed: ${[...statuses].join(', ')}`)
     const { database } = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
     if (database !== url) failures.push('app.config.json names another database')
-    const told: readonly { table: string; rows: number }[] = moved.json.tables
-    const compared = told.reduce((sum, { table, rows }) => sum + (table in SUMS ? rows : 0), 0)
+    const reported: readonly { table: string; rows: number }[] = moved.json.tables
+    const compared = reported.reduce((sum, { table, rows }) => sum + (table in SUMS ? rows : 0), 0)
     const figures = { 'rows compared': compared, 'times killed': kills, 'reads meanwhile': count }
     return { figures, failures }
   } finally {

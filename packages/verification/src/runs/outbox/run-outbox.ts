@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { databaseAddress, openStorage, readConfig, type Storage } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
-import { type Answered, ask } from '../../harness/ask.ts'
+import { ask, type Reply } from '../../harness/ask.ts'
 import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Outcome } from '../../harness/verification.ts'
@@ -87,20 +87,20 @@ export async function runOutbox({ folder, seed, database }: OutboxOptions): Prom
     }
   }
 
-  function send(hosts: HostGroup, method: 'GET' | 'POST', body = ''): Promise<Answered> {
+  function send(hosts: HostGroup, method: 'GET' | 'POST', body = ''): Promise<Reply> {
     const headers = { 'content-type': 'application/json' }
     return ask(agent, { method, url: `${hosts.any(random).url}/tally`, headers, body })
   }
 
   async function untilHeard(hosts: HostGroup): Promise<string[]> {
-    let told = ''
+    let reported = ''
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await pause(100)) {
       const { body } = await send(hosts, 'GET')
       const { raised, heard } = JSON.parse(body)
       if (raised === heard) return []
-      told = body
+      reported = body
     }
-    return [`not all was heard within ${PATIENCE / 1000} s: ${told}`]
+    return [`not all was heard within ${PATIENCE / 1000} s: ${reported}`]
   }
 }
 
@@ -122,21 +122,21 @@ async function compareIn(storage: Storage): Promise<{ events: number; failures: 
   )
   if (events.some(({ position }, index) => position !== index + 1)) failures.push('positions have gaps')
   if (new Set(events.map(({ id }) => id)).size < events.length) failures.push('events have the same id')
-  const told = new Map<string, number>()
+  const reported = new Map<string, number>()
   for (const { subject, data } of events) {
-    const before = told.get(subject) ?? 0
+    const before = reported.get(subject) ?? 0
     const { value } = JSON.parse(data)
-    if (value !== before + 1) failures.push(`${subject}: after ${before} it was told ${value}`)
-    told.set(subject, value)
+    if (value !== before + 1) failures.push(`${subject}: after ${before} it was sent ${value}`)
+    reported.set(subject, value)
   }
   const committed = await storage.many<{ subject: string; value: number }>(
     sql`SELECT subject, value FROM tally`,
   )
   for (const { subject, value } of committed) {
-    const last = told.get(subject)
-    if (last !== value) failures.push(`${subject} is ${value}, and was told to be ${last}`)
+    const last = reported.get(subject)
+    if (last !== value) failures.push(`${subject} is ${value}, and was reported to be ${last}`)
   }
-  if (committed.length !== told.size) failures.push('of some only events are there')
+  if (committed.length !== reported.size) failures.push('of some only events are there')
   const wrong = await storage.many<{ subject: string; value: number }>(
     sql`SELECT subject, value FROM tally_wrong`,
   )

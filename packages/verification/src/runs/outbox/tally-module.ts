@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** @param listens whether it hears of what it tells */
+/** @param listens whether it hears of what it shows */
 const filesOf = (listens: boolean) => ({
   'package.json': JSON.stringify({
     name: 'tally',
@@ -25,7 +25,7 @@ const filesOf = (listens: boolean) => ({
     CREATE TABLE tally_wrong (subject TEXT NOT NULL, value BIGINT NOT NULL);`,
   'migrations/001-tally.down.sql': 'DROP TABLE tally_wrong; DROP TABLE tally_heard; DROP TABLE tally;',
   'dist/index.js': `
-    import { answer, defineModule, one, run, sql } from '@mortise/module-sdk'
+    import { respond, defineModule, one, run, sql } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
 
     const { emit, plugin } = defineModule('tally', {
@@ -53,7 +53,7 @@ const filesOf = (listens: boolean) => ({
           if (!request.body.silent) yield* emit('tally.raised', { subject, data: { value } })
         }
         if (request.body.fails) throw new Error('on purpose')
-        return answer(200, {})
+        return respond(200, {})
       }))
       app.get('/tally', { config: { access: 'public' } }, () => database.one(sql\`
         SELECT (SELECT coalesce(sum(value), 0) FROM tally) AS raised,
@@ -62,7 +62,7 @@ const filesOf = (listens: boolean) => ({
 })
 
 /**
- * Writes a module that raises counters and tells of it, and that hears of it: `tally_heard` keeps up with `tally` exactly
+ * Writes a module that raises counters and reports it, and that hears of it: `tally_heard` keeps up with `tally` exactly
  * if each event is heard once and in order; whatever else is heard is in `tally_wrong`.
  */
 export async function writeTallyModule(folder: string, { listens = true } = {}): Promise<string> {

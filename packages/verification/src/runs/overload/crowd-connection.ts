@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-export interface Answer {
+export interface Reply {
   readonly status: number
   /** The head, in lower case. */
   readonly head: string
@@ -13,18 +13,18 @@ export class CrowdConnection {
   readonly #localAddress: string
   #socket: Socket | undefined
   #received = ''
-  #waiting: PromiseWithResolvers<Answer> | undefined
+  #waiting: PromiseWithResolvers<Reply> | undefined
 
   constructor(port: number, localAddress = '127.0.0.1') {
     this.#port = port
     this.#localAddress = localAddress
   }
 
-  /** Sends a request and resolves to its answer. @throws {Error} where the connection ended before: it may have been done */
-  ask(request: string): Promise<Answer> {
+  /** Sends a request and resolves to its response. @throws {Error} where the connection ended before: it may have been done */
+  ask(request: string): Promise<Reply> {
     this.#socket ??= this.#open()
     this.#received = ''
-    this.#waiting = Promise.withResolvers<Answer>()
+    this.#waiting = Promise.withResolvers<Reply>()
     this.#socket.write(request)
     return this.#waiting.promise
   }

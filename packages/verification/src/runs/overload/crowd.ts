@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Random } from '../../harness/random.ts'
-import { type Answer, CrowdConnection } from './crowd-connection.ts'
+import { CrowdConnection, type Reply } from './crowd-connection.ts'
 
 export interface CrowdOptions {
   readonly port: number
@@ -15,7 +15,7 @@ export interface CrowdReport {
   readonly shed: number
   /** By caller: how many additions were acknowledged, and how many may have been done. */
   readonly added: readonly (readonly [acknowledged: number, unknown: number])[]
-  /** Answers that should not be, by what they are. */
+  /** Responses that should not be, by what they are. */
   readonly wrong: Readonly<Record<string, number>>
 }
 
@@ -24,7 +24,7 @@ const PATIENT = 0.5
 /** In this part of the time all callers come. */
 const ARRIVAL = 0.2
 
-/** A process that is many callers at once: each sends its next request when the last one is answered. */
+/** A process that is many callers at once: each sends its next request when the last one has a response. */
 process.once('message', async (options: CrowdOptions) => {
   process.send?.(await run(options))
 })
@@ -48,16 +48,16 @@ async function run({ port, seed, tokens, milliseconds }: CrowdOptions): Promise<
     await pause(random.next() * milliseconds * ARRIVAL)
     while (performance.now() < end) {
       const writes = random.chance(0.4)
-      let answer: Answer
+      let response: Reply
       try {
-        answer = await connection.ask(writes ? addition(token, random.between(1, 9)) : reading(token))
+        response = await connection.ask(writes ? addition(token, random.between(1, 9)) : reading(token))
       } catch {
-        note('a connection that ended without an answer')
+        note('a connection that ended without a response')
         if (writes) unknown += 1
         await pause(10)
         continue
       }
-      const { status, head, body } = answer
+      const { status, head, body } = response
       if (status === 200 || status === 201) {
         served += 1
         if (writes) acknowledged += 1

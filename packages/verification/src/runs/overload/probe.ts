@@ -37,11 +37,11 @@ export async function probeOnce(
   headers: Readonly<Record<string, string>>,
 ): Promise<Probed> {
   const at = performance.now()
-  const said = await answer(url + path, headers)
+  const said = await statusOf(url + path, headers)
   return { path, at, said, milliseconds: Math.round(performance.now() - at) }
 }
 
-function answer(url: string, headers: Readonly<Record<string, string>>): Promise<number | string> {
+function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
   const signal = AbortSignal.timeout(PATIENCE)
   const sent = get(url, { agent: new Agent(), signal, headers }, (response) => {

@@ -73,10 +73,10 @@ export async function runOverload({
     const { status } = await ask(agent, { url: `${url}/cart`, method: 'GET', headers: {} })
     const took = Math.round(performance.now() - begun)
     if (status === 200 && took <= RECOVERY) return []
-    return [`after the load GET /cart answers ${status} after ${took} ms`]
+    return [`after the load GET /cart returns ${status} after ${took} ms`]
   }
 
-  /** What a caller was told with what is in their cart. */
+  /** What a caller was sent with what is in their cart. */
   async function compare(
     url: string,
     token: string,

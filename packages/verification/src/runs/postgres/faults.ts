@@ -31,7 +31,7 @@ export const faults = {
     isOutage: true,
     async begin({ proxies }) {
       for (const proxy of proxies) proxy.blackhole()
-      return () => Promise.all(proxies.map((proxy) => proxy.mend()))
+      return () => Promise.all(proxies.map((proxy) => proxy.repair()))
     },
   },
   'cut at COMMIT': {

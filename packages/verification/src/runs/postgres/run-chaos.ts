@@ -51,8 +51,8 @@ export interface ChaosReport extends Outcome {
 
 /** Time limit for the hosts to notice, and to write again, in milliseconds. */
 const LIMIT = 5_000
-/** Time limit for each answer, in milliseconds. */
-const ANSWER_LIMIT = 8_000
+/** Time limit for each response, in milliseconds. */
+const RESPONSE_LIMIT = 8_000
 /** Concurrent requests of a caller. */
 const CROWD = 10
 /** Log lines per host and round, at most. */
@@ -118,7 +118,7 @@ class Chaos {
       )
     } while (!this.#options.isOver(rounds.length))
     const slowest = Math.round(Math.max(...writers.map((writer) => writer.slowest)))
-    if (slowest > ANSWER_LIMIT) this.#fail(`the slowest write took ${slowest} ms`)
+    if (slowest > RESPONSE_LIMIT) this.#fail(`the slowest write took ${slowest} ms`)
     const figures = {
       rounds: rounds.length,
       'writes acknowledged': this.#sum('acknowledged'),

@@ -44,7 +44,7 @@ export class WatchedHost {
         this.ready = (await status('/health/ready')) === 200
         this.wasReady &&= this.ready
       } catch (error) {
-        this.#onFailure(`${this.url} does not answer: ${(error as Error).cause ?? error}`)
+        this.#onFailure(`${this.url} does not respond: ${(error as Error).cause ?? error}`)
         return
       }
       await pause(10)

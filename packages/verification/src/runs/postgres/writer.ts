@@ -14,10 +14,10 @@ export interface WriterOptions {
 const LINE = 9_000
 const PAUSE_MS = 20
 
-interface Answer {
+interface Reply {
   readonly status: number
   readonly retryAfter: string | null
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the host answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the host returns
   readonly body: any
 }
 
@@ -38,7 +38,7 @@ export class Writer {
   /** Acknowledged writes that are missing, and writes that exist twice or although refused. */
   lost = 0
   doubled = 0
-  /** The slowest answer to a write, in milliseconds. */
+  /** The slowest response to a write, in milliseconds. */
   slowest = 0
   /** The time of the last acknowledgement, by `performance.now()`. */
   last = 0
@@ -52,7 +52,7 @@ export class Writer {
     this.#running = this.#run()
   }
 
-  /** Resolves after the last answer. */
+  /** Resolves after the last response. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -105,8 +105,8 @@ export class Writer {
   async #addToCart(): Promise<void> {
     const product = `tea-${Math.floor(this.acknowledged / LINE)}`
     const before = this.#quantities.get(product) ?? 0
-    const answer = await this.#post('/cart/item', { product, quantity: 1 })
-    const isDone = await this.#isDone(answer, async () => {
+    const response = await this.#post('/cart/item', { product, quantity: 1 })
+    const isDone = await this.#isDone(response, async () => {
       const { body } = await this.#read('/cart')
       const line = body.items.find((item: { product: string }) => item.product === product)
       return (line?.quantity ?? 0) - before
@@ -115,18 +115,18 @@ export class Writer {
   }
 
   async #purchase(): Promise<void> {
-    const answer = await this.#post('/purchase', { items: [{ product: 'tea', quantity: 2 }] })
+    const response = await this.#post('/purchase', { items: [{ product: 'tea', quantity: 2 }] })
     const isDone = await this.#isDone(
-      answer,
+      response,
       async () => (await this.#read('/purchase?rpp=1')).body.total - this.#purchases,
     )
     if (!isDone) return
     this.#purchases += 1
-    if (answer.status === 201) this.#fresh.push(answer.body.id)
+    if (response.status === 201) this.#fresh.push(response.body.id)
   }
 
   /** Whether the write happened. For an unknown outcome `more` counts the new rows. */
-  async #isDone({ status, retryAfter, body }: Answer, more: () => Promise<number>): Promise<boolean> {
+  async #isDone({ status, retryAfter, body }: Reply, more: () => Promise<number>): Promise<boolean> {
     if (status === 200 || status === 201) {
       this.acknowledged += 1
       this.last = performance.now()
@@ -147,30 +147,30 @@ export class Writer {
   }
 
   /** Reads until the database is available. */
-  async #read(path: string): Promise<Answer> {
+  async #read(path: string): Promise<Reply> {
     for (;;) {
-      const answer = await this.#ask(path)
-      if (answer.status === 200) return answer
-      if (answer.status !== 503 || answer.retryAfter === null) {
-        this.#fail(`${path} got ${answer.status} ${JSON.stringify(answer.body)}`)
-        return answer
+      const response = await this.#ask(path)
+      if (response.status === 200) return response
+      if (response.status !== 503 || response.retryAfter === null) {
+        this.#fail(`${path} got ${response.status} ${JSON.stringify(response.body)}`)
+        return response
       }
       await pause(PAUSE_MS)
     }
   }
 
-  async #post(path: string, body: object): Promise<Answer> {
+  async #post(path: string, body: object): Promise<Reply> {
     const begun = performance.now()
-    const answer = await this.#ask(path, {
+    const response = await this.#ask(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
     this.slowest = Math.max(this.slowest, performance.now() - begun)
-    return answer
+    return response
   }
 
-  async #ask(path: string, init: RequestInit = {}): Promise<Answer> {
+  async #ask(path: string, init: RequestInit = {}): Promise<Reply> {
     const { url, token } = this.#options
     const headers = { ...init.headers, authorization: `Bearer ${token}` }
     const response = await fetch(`${url}${path}`, { ...init, headers })

@@ -48,8 +48,8 @@ async function round(disk: FileSystem, random: Random): Promise<Outcome> {
       buyers.start(`http://127.0.0.1:${host.port}`)
       const command = cut === 0 ? undefined : runApp(directory, ['module-disable', 'api-purchase'])
       await pause(random.between(30, command === undefined ? 600 : 1500))
-      // A running fsync succeeds without effect here. After a real power loss no answer leaves.
-      buyers.ignoreAnswers()
+      // A running fsync succeeds without effect here. After a real power loss no response leaves.
+      buyers.ignoreResponses()
       await disk.shutDown()
       await host.kill()
       await Promise.all([buyers.stop(), command])

@@ -1,4 +1,4 @@
-/** A call to the file system with its data, or an answer to a caller. */
+/** A call to the file system with its data, or a response to a caller. */
 export type Operation =
   | {
       readonly kind: 'open'
@@ -30,4 +30,4 @@ export type Operation =
   | { readonly kind: 'symlink'; readonly path: string; readonly target: string }
   /** It covers the operations before position `begun` of the record. */
   | { readonly kind: 'sync'; readonly path: string; readonly failed: boolean; readonly begun: number }
-  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'response'; readonly text: string }

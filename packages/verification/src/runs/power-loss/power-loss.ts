@@ -37,10 +37,10 @@ async function tryRound(folder: string, random: Random, size: Size): Promise<Out
   const directory = join(folder, 'application')
   await mkdir(directory)
   const { operations, tokens, failedSyncs, failures } = await recordRound(directory, random, size)
-  const answered = operations.map((operation) =>
-    operation.kind === 'answer' ? purchaseOf(operation) : undefined,
+  const responded = operations.map((operation) =>
+    operation.kind === 'response' ? purchaseOf(operation) : undefined,
   )
-  const first = answered.findIndex((id) => id !== undefined)
+  const first = responded.findIndex((id) => id !== undefined)
   const chosen = Array.from({ length: size.points }, (_, index) => ({
     place: random.between(index < size.starts || random.chance(0.9) ? first + 1 : 0, operations.length),
     isStarted: index < size.starts,
@@ -62,7 +62,7 @@ async function tryRound(folder: string, random: Random, size: Size): Promise<Out
   for (const point of chosen) {
     for (; place < point.place; place += 1) {
       disk.apply(operations[place] as Operation)
-      const id = answered[place]
+      const id = responded[place]
       if (id === undefined) continue
       acknowledged.push(id)
       served ??= disk.tree()

@@ -7,7 +7,7 @@ export const calls =
   'rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir'
 
 /**
- * Reads the output of `strace -f -y -xx`, in the order of return; an answer is at the start of its
+ * Reads the output of `strace -f -y -xx`, in the order of return; a response is at the start of its
  * call. It omits SQLite's shared memory (`-shm`), which is rebuilt after a power loss.
  * @param root calls outside this folder are ignored
  * @param start the number of earlier operations
@@ -23,8 +23,8 @@ export function readTrace(trace: string, root: string, start = 0): Operation[] {
     let begun = place()
     if (text.endsWith('<unfinished ...>')) {
       text = text.slice(0, -'<unfinished ...>'.length).trimEnd()
-      const answer = answerOf(text)
-      if (answer) operations.push(answer)
+      const response = responseOf(text)
+      if (response) operations.push(response)
       unfinished.set(thread, { text, begun })
       continue
     }
@@ -35,24 +35,24 @@ export function readTrace(trace: string, root: string, start = 0): Operation[] {
       text = first.text + text.slice(resumed[0].length)
       begun = first.begun
     }
-    const operation = (resumed ? undefined : answerOf(text)) ?? operationOf(text, begun)
-    if (operation && (operation.kind === 'answer' || isWithin(operation, root))) operations.push(operation)
+    const operation = (resumed ? undefined : responseOf(text)) ?? operationOf(text, begun)
+    if (operation && (operation.kind === 'response' || isWithin(operation, root))) operations.push(operation)
   }
   return operations
 }
 
-function isWithin(operation: Exclude<Operation, { kind: 'answer' }>, root: string): boolean {
+function isWithin(operation: Exclude<Operation, { kind: 'response' }>, root: string): boolean {
   const paths = 'to' in operation ? [operation.path, operation.to] : [operation.path]
   return (
     paths.some((path) => path.startsWith(`${root}/`) || path === root) && !operation.path.endsWith('-shm')
   )
 }
 
-/** A write to a connection that begins like an answer. */
-function answerOf(call: string): Operation | undefined {
+/** A write to a connection that begins like a response. */
+function responseOf(call: string): Operation | undefined {
   if (!/^(?:write|writev|sendto)\(\d+<\\x73\\x6f\\x63\\x6b\\x65\\x74/.test(call)) return undefined
   const text = Buffer.concat(stringsOf(call)).toString()
-  return text.startsWith('HTTP/1.1') ? { kind: 'answer', text } : undefined
+  return text.startsWith('HTTP/1.1') ? { kind: 'response', text } : undefined
 }
 
 function operationOf(call: string, begun: number): Operation | undefined {

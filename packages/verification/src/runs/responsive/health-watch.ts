@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Latest } from './probe.ts'
 
-/** The time limit for each answer, in milliseconds, if the host has a CPU of its own. */
+/** The time limit for each response, in milliseconds, if the host has a CPU of its own. */
 const LIMIT = 100
 
 export interface Phase extends Latest {

@@ -47,7 +47,7 @@ function serve(): void {
   })
 }
 
-/** Answers each message with `Latest`. */
+/** Responds to each message with `Latest`. */
 function probe(host: string, bare: string): void {
   let hosts: Asked[] = []
   let bares: Asked[] = []

@@ -28,7 +28,7 @@ const filesOf = (version: '1.0.0' | '1.1.0') => ({
     'migrations/002-weight.down.sql': 'DROP INDEX pile_by_weight; ALTER TABLE pile DROP COLUMN weight;',
   }),
   'dist/index.js': `
-    import { answer, defineModule, run, sql } from '@mortise/module-sdk'
+    import { respond, defineModule, run, sql } from '@mortise/module-sdk'
     export default defineModule('pile').plugin(async (app, { database }) => {
       const config = { access: 'public' }
       app.get('/pile', { config }, async () => ({
@@ -37,7 +37,7 @@ const filesOf = (version: '1.0.0' | '1.1.0') => ({
       app.get('/pile/count', { config }, () => database.one(sql\`SELECT count(*) AS count FROM pile WHERE kind = 'kind-3'\`))
       app.post('/pile', { config }, (request) => request.transaction(function* () {
         yield* run(sql\`INSERT INTO pile (kind, note) VALUES ('new', '')\`)
-        return answer(201, {})
+        return respond(201, {})
       }))
     })`,
 })

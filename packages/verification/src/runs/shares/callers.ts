@@ -13,7 +13,7 @@ export interface Calls {
 export interface Called {
   /** In milliseconds, from the due time of the request. */
   readonly latencies: readonly number[]
-  /** Wrong answers, by text. */
+  /** Wrong responses, by text. */
   readonly wrong: Readonly<Record<string, number>>
 }
 

@@ -1,6 +1,6 @@
 # Readers that never read: PORT COUNT ADDRESS… Each sends one request from an address in turn, and keeps its connection
 # until stdin ends. In Perl, as Node cannot set these options: with a small window and small segments the kernel takes 44 kB
-# of an answer. It would take 4 MB of each otherwise, and of so many all that it has.
+# of a response. It would take 4 MB of each otherwise, and of so many all that it has.
 use strict;
 use warnings;
 use Errno qw(EAGAIN);

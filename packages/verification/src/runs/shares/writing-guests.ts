@@ -79,7 +79,7 @@ async function write({ connection, token }: Guest): Promise<void> {
   ]
   // A host may refuse and end the connection before it has read all.
   const status = await connection.ask(`${head.join('\r\n')}\r\n\r\n${purchase}`).then(
-    (answer) => answer.status,
+    (response) => response.status,
     () => 0,
   )
   if (status === 201) written.taken += 1

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Random } from '../../harness/random.ts'
-import { type Answer, Connection } from './connection.ts'
+import { Connection, type Reply } from './connection.ts'
 import { LARGE, PIECES } from './soak-modules.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -12,14 +12,14 @@ export interface ClientOptions {
   readonly timeline: Timeline
   /** The modules that change during the load. */
   readonly changing: readonly string[]
-  /** Called for every failed request, with request and answer. */
+  /** Called for every failed request, with request and response. */
   readonly onFailure: (text: string) => void
 }
 
 /** The longest pause between two requests of a client, in milliseconds. */
 const PAUSE = 150
 
-/** A caller with one keep-alive connection. It sends all kinds of requests and checks each answer. */
+/** A caller with one keep-alive connection. It sends all kinds of requests and checks each response. */
 export class Client {
   readonly #options: ClientOptions
   #connection: Connection | undefined
@@ -43,7 +43,7 @@ export class Client {
     this.#running = this.#run()
   }
 
-  /** Resolves after the last answer. The connection stays open. */
+  /** Resolves after the last response. The connection stays open. */
   async pause(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -95,19 +95,19 @@ export class Client {
     this.#total += amount
   }
 
-  /** Pipelined requests with a slow one in the middle: the answers keep their order. */
+  /** Pipelined requests with a slow one in the middle: the responses keep their order. */
   async #pipeline(): Promise<void> {
     const { timeline } = this.#options
     const begun = timeline.epoch
     const connection = this.#connection as Connection
     const paths = ['/steady?echo=1', '/steady?echo=2', '/steady/slow/40', '/steady?echo=3']
     const wanted = [{ echo: '1' }, { echo: '2' }, { ms: '40' }, { echo: '3' }]
-    const answers = paths.map(() => connection.answer())
+    const responses = paths.map(() => connection.nextReply())
     connection.send(paths.map(get).join(''))
     this.requests += paths.length
-    const asked = await Promise.all(answers)
-    asked.forEach((answer, index) => {
-      this.#hold({ begun, answer }, 200, wanted[index] as object)
+    const asked = await Promise.all(responses)
+    asked.forEach((response, index) => {
+      this.#hold({ begun, response }, 200, wanted[index] as object)
     })
   }
 
@@ -126,9 +126,9 @@ export class Client {
     const size = isChunked ? 'transfer-encoding: chunked' : `content-length: ${pieces.join('').length}`
     const expect = random.chance(0.3) ? 'expect: 100-continue\r\n' : ''
     this.requests += 1
-    const answered = connection.answer()
+    const responded = connection.nextReply()
     // Checked below; without this a broken connection would be an unhandled rejection.
-    answered.catch(() => {})
+    responded.catch(() => {})
     connection.send(
       `POST /steady/upload HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\n${expect}${size}\r\n\r\n`,
     )
@@ -137,14 +137,14 @@ export class Client {
       await setTimeout(random.between(20, 250))
     }
     if (isChunked) connection.send('0\r\n\r\n')
-    this.#hold({ begun, answer: await answered }, 200, { length: 24_000 })
+    this.#hold({ begun, response: await responded }, 200, { length: 24_000 })
   }
 
   async #stream(): Promise<void> {
     this.#holdText(await this.#ask(get('/steady/stream')), 'y'.repeat(PIECES.count * PIECES.length))
   }
 
-  /** Reads nothing for a while of an answer that is larger than all buffers. */
+  /** Reads nothing for a while of a response that is larger than all buffers. */
   async #readSlowly(): Promise<void> {
     const connection = this.#connection as Connection
     const asking = this.#ask(get('/steady/large'))
@@ -158,35 +158,35 @@ export class Client {
   async #readChanging(): Promise<void> {
     const { changing, random, timeline } = this.#options
     const id = random.weighted(changing.map((name) => [1, name] as const))
-    const { begun, answer } = await this.#ask(get(`/${id}`))
-    timeline.saw(begun, id, stateOf(answer))
+    const { begun, response } = await this.#ask(get(`/${id}`))
+    timeline.saw(begun, id, stateOf(response))
   }
 
-  async #ask(bytes: string): Promise<{ begun: number; answer: Answer }> {
+  async #ask(bytes: string): Promise<{ begun: number; response: Reply }> {
     const begun = this.#options.timeline.epoch
-    const answered = (this.#connection as Connection).answer()
+    const responded = (this.#connection as Connection).nextReply()
     this.#connection?.send(bytes)
     this.requests += 1
-    return { begun, answer: await answered }
+    return { begun, response: await responded }
   }
 
-  /** Expects this answer from an instance that could serve at the time and is not closed. */
-  #hold({ begun, answer }: { begun: number; answer: Answer }, status: number, wanted: object): void {
-    const body = answer.status === status ? JSON.parse(answer.body) : {}
+  /** Expects this response from an instance that could serve at the time and is not closed. */
+  #hold({ begun, response }: { begun: number; response: Reply }, status: number, wanted: object): void {
+    const body = response.status === status ? JSON.parse(response.body) : {}
     const differs = Object.entries(wanted).some(([key, value]) => body[key] !== value)
-    if (answer.status !== status || differs || body.closed !== false) {
+    if (response.status !== status || differs || body.closed !== false) {
       throw new Error(
-        `wanted ${status} ${JSON.stringify(wanted)}, got ${answer.status} ${answer.body.slice(0, 300)}`,
+        `wanted ${status} ${JSON.stringify(wanted)}, got ${response.status} ${response.body.slice(0, 300)}`,
       )
     }
     this.#options.timeline.saw(begun, 'steady', String(body.instance))
   }
 
-  #holdText({ begun, answer }: { begun: number; answer: Answer }, wanted: string): void {
-    const [instance, text] = answer.body.split(' ')
-    if (answer.status !== 200 || text !== wanted) {
+  #holdText({ begun, response }: { begun: number; response: Reply }, wanted: string): void {
+    const [instance, text] = response.body.split(' ')
+    if (response.status !== 200 || text !== wanted) {
       throw new Error(
-        `wanted 200 and ${wanted.length} characters, got ${answer.status} and ${text?.length ?? 0}`,
+        `wanted 200 and ${wanted.length} characters, got ${response.status} and ${text?.length ?? 0}`,
       )
     }
     this.#options.timeline.saw(begun, 'steady', instance as string)
@@ -198,8 +198,8 @@ export const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: soak\r\n\r\n
 const post = (path: string, body: string) =>
   `POST ${path} HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** The answer of a changing module: `404`, or its version and setting. */
-export function stateOf({ status, body }: Answer): string {
+/** The response of a changing module: `404`, or its version and setting. */
+export function stateOf({ status, body }: Reply): string {
   if (status !== 200) return String(status)
   const { version, mark } = JSON.parse(body)
   return `${version}, mark ${mark}`

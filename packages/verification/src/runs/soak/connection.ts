@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-export interface Answer {
+export interface Reply {
   readonly status: number
   readonly body: string
 }
 
 interface Waiting {
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (response: Reply) => void
   readonly reject: (error: Error) => void
 }
 
@@ -15,15 +15,15 @@ interface Waiting {
 const IDLE_LIMIT = 8_000
 
 /**
- * A keep-alive HTTP/1.1 connection that detects truncated and unexpected answers, and an unexpected
- * close. Answers come in the order of the requests, so several requests can be in progress.
+ * A keep-alive HTTP/1.1 connection that detects truncated and unexpected responses, and an unexpected
+ * close. Responses come in the order of the requests, so several requests can be in progress.
  */
 export class Connection {
   readonly #socket: Socket
   readonly #waiting: Waiting[] = []
   #received: Buffer[] = []
   #size = 0
-  /** The known minimum of bytes for the next answer. */
+  /** The known minimum of bytes for the next response. */
   #needed = 0
   #broken: Error | undefined
   #used = Date.now()
@@ -50,15 +50,15 @@ export class Connection {
     return new Connection(socket)
   }
 
-  /** Sends bytes of a request; `answer` returns its answer. */
+  /** Sends bytes of a request; `response` returns its response. */
   send(bytes: string): void {
     this.#socket.write(bytes)
   }
 
-  /** The next answer without a waiting caller. @throws {Error} if it is missing or incomplete */
-  answer(): Promise<Answer> {
+  /** The next response without a waiting caller. @throws {Error} if it is missing or incomplete */
+  nextReply(): Promise<Reply> {
     if (this.#broken) return Promise.reject(this.#broken)
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>()
     this.#waiting.push({ resolve, reject })
     return promise
   }
@@ -90,17 +90,17 @@ export class Connection {
     let rest = Buffer.concat(this.#received)
     this.#needed = 0
     for (;;) {
-      const read = readAnswer(rest)
+      const read = readResponse(rest)
       if (typeof read === 'number') {
         this.#needed = read
         break
       }
       rest = rest.subarray(read.size)
-      if (read.answer.status === 100) continue
+      if (read.response.status === 100) continue
       const waiting = this.#waiting.shift()
-      if (waiting === undefined) throw new Error(`an unexpected answer (${read.answer.status})`)
+      if (waiting === undefined) throw new Error(`an unexpected response (${read.response.status})`)
       this.#used = Date.now()
-      waiting.resolve(read.answer)
+      waiting.resolve(read.response)
       if (read.closes) throw new Error('the host announced that it closes the connection')
     }
     this.#received = [rest]
@@ -109,38 +109,38 @@ export class Connection {
 }
 
 interface Read {
-  readonly answer: Answer
+  readonly response: Reply
   readonly closes: boolean
   /** In bytes. */
   readonly size: number
 }
 
-/** The first answer in `bytes`, or the least size of an incomplete one. */
-function readAnswer(bytes: Buffer): Read | number {
+/** The first response in `bytes`, or the least size of an incomplete one. */
+function readResponse(bytes: Buffer): Read | number {
   const end = bytes.indexOf('\r\n\r\n') + 4
   if (end === 3) return bytes.length + 1
   const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end - 4).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
-  if (Number.isNaN(status)) throw new Error(`not an answer: ${statusLine}`)
-  if (status === 100) return { answer: { status, body: '' }, closes: false, size: end }
+  if (Number.isNaN(status)) throw new Error(`not a response: ${statusLine}`)
+  if (status === 100) return { response: { status, body: '' }, closes: false, size: end }
   const head = new Map(fields.map((field) => [nameOf(field), field.slice(field.indexOf(':') + 1).trim()]))
   const isChunked = head.get('transfer-encoding') === 'chunked'
   const body = isChunked ? readChunks(bytes, end) : readLength(bytes, end, head.get('content-length'))
   if (typeof body === 'number') return body
-  return { answer: { status, body: body.text }, closes: head.get('connection') === 'close', size: body.end }
+  return { response: { status, body: body.text }, closes: head.get('connection') === 'close', size: body.end }
 }
 
 const nameOf = (field: string) => field.slice(0, field.indexOf(':')).toLowerCase()
 
 interface Body {
   readonly text: string
-  /** The start of the next answer. */
+  /** The start of the next response. */
   readonly end: number
 }
 
 function readLength(bytes: Buffer, start: number, header: string | undefined): Body | number {
   const end = start + Number(header)
-  if (header === undefined || Number.isNaN(end)) throw new Error('an answer without a length')
+  if (header === undefined || Number.isNaN(end)) throw new Error('a response without a length')
   return bytes.length < end ? end : { text: bytes.toString('utf8', start, end), end }
 }
 

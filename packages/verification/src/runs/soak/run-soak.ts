@@ -36,11 +36,11 @@ const KILL_AFTER = [300, 3000] as const
 const INTERVAL = 20
 
 /** The largest number of reported failures. */
-const FAILURES_TOLD = 50
+const MOST_FAILURES = 50
 
 /**
  * Runs the real host under load while the real command changes it and is sometimes killed. Checks
- * every answer against the modules of its time. Failures are reported, not thrown.
+ * every response against the modules of its time. Failures are reported, not thrown.
  */
 export async function runSoak(options: SoakOptions): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-soak-'))
@@ -130,7 +130,7 @@ class Soak {
   }
 
   #fail(text: string): void {
-    if (this.#failures.length === FAILURES_TOLD) return
+    if (this.#failures.length === MOST_FAILURES) return
     this.#failures.push(text)
     this.#options.onProgress?.(`failed: ${text}`)
   }
@@ -222,12 +222,12 @@ class Soak {
     const connection = await Connection.open(port, this.#connection)
     this.#connection = connection
     const ask = (path: string) => {
-      const answer = connection.answer()
+      const response = connection.nextReply()
       connection.send(get(path))
-      return answer
+      return response
     }
     const steady = await ask('/steady')
-    if (steady.status !== 200) throw new Error(`steady answers ${steady.status}: ${steady.body}`)
+    if (steady.status !== 200) throw new Error(`steady returns ${steady.status}: ${steady.body}`)
     const served = new Map([['steady', String(JSON.parse(steady.body).instance)]])
     for (const id of changing) served.set(id, stateOf(await ask(`/${id}`)))
     return served
@@ -268,9 +268,9 @@ class Soak {
   async #compareSums(when: string): Promise<void> {
     const { port } = this.#host as Host
     const connection = await Connection.open(port)
-    const answered = connection.answer()
+    const responded = connection.nextReply()
     connection.send(get('/steady/sums'))
-    const found = (await answered).body
+    const found = (await responded).body
     connection.close()
     const wanted = JSON.stringify(
       this.#clients.map(({ acknowledged }) => acknowledged).filter(({ entries }) => entries > 0),
@@ -309,7 +309,7 @@ function betweenTwo(before: Served, after: Served): ReadonlyMap<string, Allowed>
   )
 }
 
-/** The answer of each module. */
+/** The response of each module. */
 type Served = ReadonlyMap<string, string>
 
 const exactly = (served: Served): ReadonlyMap<string, Allowed> => either(served, served)

@@ -6,7 +6,7 @@ export const LARGE = 6_000_000
 /** Pieces of `GET /steady/stream`, their characters, and the milliseconds between them. */
 export const PIECES = { count: 20, length: 2_000, pause: 50 }
 
-/** The module under load. Each answer has the number of its instance since the host's start. */
+/** The module under load. Each response has the number of its instance since the host's start. */
 export async function writeSteadyModule(folder: string): Promise<string> {
   await write(folder, {
     'package.json': packageJson('steady', '1.0.0', {
@@ -33,7 +33,7 @@ export async function writeSteadyModule(folder: string): Promise<string> {
 const steadySource = `
 import { setTimeout } from 'node:timers/promises'
 import { Readable } from 'node:stream'
-import { answer, defineModule, one, run, sql, Strict } from '@mortise/module-sdk'
+import { respond, defineModule, one, run, sql, Strict } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 const large = 'x'.repeat(${LARGE})
 const config = { access: 'public' }
@@ -60,7 +60,7 @@ export default defineModule('steady').plugin(async (app, { database }) => {
       yield instance + ' '
       for (let piece = 0; piece < ${PIECES.count}; piece++) {
         await setTimeout(${PIECES.pause})
-        if (closed) throw new Error('closed before its last answer')
+        if (closed) throw new Error('closed before its last response')
         yield 'y'.repeat(${PIECES.length})
       }
     })())
@@ -69,7 +69,7 @@ export default defineModule('steady').plugin(async (app, { database }) => {
     const { client, sequence, amount } = request.body
     yield* run(sql\`INSERT INTO steady_entry (client, sequence, amount) VALUES (\${client}, \${sequence}, \${amount})\`)
     const { total } = yield* one(sql\`SELECT sum(amount) AS total FROM steady_entry WHERE client = \${client}\`)
-    return answer(201, { ...from(), total })
+    return respond(201, { ...from(), total })
   }))
   app.post('/steady/upload', { config, schema: { body: Upload } }, async (request) => ({ ...from(), length: request.body.text.length }))
   app.get('/steady/sums', { config }, () => database.many(
@@ -118,10 +118,10 @@ const failsInTheHost = "if (process.env.APP_LOG_LEVEL) throw new Error('on purpo
 const changingSource = (id: string, version: string, fault: Fault | undefined) => `
 import { defineModule, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
-const Answer = Type.Object({ version: Type.String(), mark: Type.Integer(), notes: Type.Integer() })
+const Reply = Type.Object({ version: Type.String(), mark: Type.Integer(), notes: Type.Integer() })
 export default defineModule('${id}').plugin(async (app, { settings, database }) => {
   ${fault === 'throws' ? "throw new Error('on purpose')" : ''}
-  app.get('/${id}', { config: { access: 'public' }, schema: { response: { 200: Answer } } }, async () => {
+  app.get('/${id}', { config: { access: 'public' }, schema: { response: { 200: Reply } } }, async () => {
     ${fault === 'fails its self-check' ? failsInTheHost : ''}
     const { notes } = await database.one(sql\`SELECT count(*) AS notes FROM ${id}_note\`)
     return { version: '${version}', mark: settings.mark, notes }

@@ -25,7 +25,7 @@ export class Timeline {
 
   #epoch = 0
 
-  /** The current epoch, to keep from a request until its answer. */
+  /** The current epoch, to keep from a request until its response. */
   get epoch(): number {
     return this.#epoch
   }

@@ -30,9 +30,9 @@ export class Follower {
         this.reconnects += 1
         await this.#stream.over
       } catch (error) {
-        // A killed host has no port; a starting one may answer 503.
+        // A killed host has no port; a starting one may return 503.
         const { message } = error as Error
-        if (/answered with (?!503)/.test(message)) this.failures.push(message)
+        if (/responded with (?!503)/.test(message)) this.failures.push(message)
       }
       await pause(AGAIN_AFTER)
     }

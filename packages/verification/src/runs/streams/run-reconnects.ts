@@ -118,14 +118,14 @@ async function purchase(
   for (const deadline = performance.now() + PATIENCE; performance.now() < deadline; await pause(10)) {
     try {
       const url = `${hosts.any(random).url}/purchase`
-      const answer = await ask(agent, {
+      const response = await ask(agent, {
         url,
         method: 'POST',
         headers: { ...headers, 'idempotency-key': key },
         body,
       })
-      if (answer.status === 201) return JSON.parse(answer.body).id
-      last = `${answer.status} ${answer.body}`
+      if (response.status === 201) return JSON.parse(response.body).id
+      last = `${response.status} ${response.body}`
     } catch (error) {
       last = String(error)
     }
@@ -137,8 +137,8 @@ async function purchase(
 async function listEvents(url: string, headers: Readonly<Record<string, string>>): Promise<string[]> {
   const ids: string[] = []
   for (let next = '/event?limit=100', more = true; more; ) {
-    const answer = await fetch(`${url}${next}`, { headers })
-    const page = (await answer.json()) as { data: { id: string }[]; next: string; more: boolean }
+    const response = await fetch(`${url}${next}`, { headers })
+    const page = (await response.json()) as { data: { id: string }[]; next: string; more: boolean }
     ids.push(...page.data.map(({ id }) => id))
     ;({ next, more } = page)
   }

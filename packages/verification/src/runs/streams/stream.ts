@@ -32,7 +32,7 @@ export async function openStream(
   const drop = () => void request.destroy()
   if (response.statusCode !== 200) {
     drop()
-    throw new Error(`a stream was answered with ${response.statusCode}`)
+    throw new Error(`a stream got ${response.statusCode}`)
   }
   let text = ''
   response.setEncoding('utf8').on('data', (chunk: string) => {

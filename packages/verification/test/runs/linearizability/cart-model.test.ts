@@ -56,7 +56,7 @@ const histories: readonly [name: string, linearizable: boolean, history: Did[]][
   ['one of two additions lost', false, [added('u', tea, 0, 5), added('u', tea, 0, 5), saw('u', 1, [tea], 6)]],
   ['a quantity without its version', false, [added('u', tea, 0), saw('u', 1, [line('t', 'tea', 4)], 2)]],
   ['lines in another order', false, [added('u', tea, 0), added('u', milk, 2), saw('u', 2, [milk, tea], 4)]],
-  ['an addition without an answer, not done', true, [added('u', tea, 0, LOST), saw('u', 0, [], 4, null)]],
+  ['an addition without a response, not done', true, [added('u', tea, 0, LOST), saw('u', 0, [], 4, null)]],
   ['done', true, [added('u', tea, 0, LOST), saw('u', 1, [tea], 4)]],
   [
     'done once only, under one id',

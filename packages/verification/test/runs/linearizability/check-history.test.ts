@@ -34,7 +34,7 @@ const histories: readonly [name: string, linearizable: boolean, history: Operati
   ['two reads beside a write, back in time', false, [write(1, 0, 10), read(1, 1, 2), read(0, 3, 4)]],
   ['writes at once, in either order', true, [write(1, 0, 5), write(2, 0, 5), read(1, 6, 7), read(1, 8, 9)]],
   ['writes at once, in both orders', false, [write(1, 0, 5), write(2, 0, 5), read(1, 6, 7), read(2, 8, 9)]],
-  ['a write without an answer that was done', true, [write(1, 0, Number.POSITIVE_INFINITY), read(1, 8, 9)]],
+  ['a write without a response that was done', true, [write(1, 0, Number.POSITIVE_INFINITY), read(1, 8, 9)]],
   ['one that was not', true, [write(1, 0, Number.POSITIVE_INFINITY), read(0, 8, 9)]],
   [
     'one that is done late',

@@ -29,7 +29,7 @@ t.test('reads files that are opened, written, renamed and synced', async (t) => 
   ])
 })
 
-t.test('an answer stands where its call began, a sync where it returned', async (t) => {
+t.test('a response stands where its call began, a sync where it returned', async (t) => {
   const operations = read(
     `1 fdatasync(5${path('/app/a')} <unfinished ...>`,
     `2 write(7${path('socket:[12]')}, "${hex('HTTP/1.1 201 Created')}", 20 <unfinished ...>`,
@@ -38,7 +38,7 @@ t.test('an answer stands where its call began, a sync where it returned', async 
     '1 <... fdatasync resumed>)         = -1 EIO (Input/output error) (INJECTED)',
   )
   t.strictSame(operations, [
-    { kind: 'answer', text: 'HTTP/1.1 201 Created' },
+    { kind: 'response', text: 'HTTP/1.1 201 Created' },
     { kind: 'remove', path: '/app/b' },
     { kind: 'sync', path: '/app/a', failed: true, begun: 0 },
   ])
