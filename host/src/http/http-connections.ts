@@ -67,6 +67,11 @@ export class Connections {
     return this.#taken >= maxConnections - reservedConnections(maxConnections)
   }
 
+  /** Whether a refusal on a connection beyond all must not wait, because others need its place. */
+  get isCrowded(): boolean {
+    return this.#beyondAll.isHalfFull
+  }
+
   /**
    * Whether the request of a signed-in caller may use its connection beyond all: one caller gets a
    * tenth of the reserve.
@@ -146,6 +151,10 @@ class OverLimitConnections {
   constructor(most: number, refusal: (socket: Socket) => Problem) {
     this.#most = most
     this.#refusal = refusal
+  }
+
+  get isHalfFull(): boolean {
+    return this.#open.size > this.#most / 2
   }
 
   add(socket: Socket): void {

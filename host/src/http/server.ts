@@ -69,7 +69,7 @@ export function createServer(options: ServerOptions): {
   const admitBeyondAll: RequestListener = async (request, response) => {
     const caller = await signedInCaller(request.headers)
     if (caller !== undefined && connections.takeReserve(caller, response)) admission.take(request, response)
-    else admission.refuse(request, response)
+    else admission.refuse(request, response, connections.isCrowded)
   }
 
   const server = http.createServer(
@@ -221,10 +221,17 @@ export class Admission {
     }
   }
 
-  /** Refuses a request in its turn, because a client with a quick refusal retries sooner. */
-  refuse(request: IncomingMessage, response: ServerResponse): void {
-    this.#waiting.push({ request, response, until: 0 })
-    this.#turnEnds ??= this.#beginTurn(performance.now())
+  /**
+   * Refuses a request in its turn, because a client with a quick refusal retries sooner.
+   * @param atOnce does not wait for its turn
+   */
+  refuse(request: IncomingMessage, response: ServerResponse, atOnce: boolean): void {
+    if (atOnce) {
+      this.#refuse(request, response)
+    } else {
+      this.#waiting.push({ request, response, until: 0 })
+      this.#turnEnds ??= this.#beginTurn(performance.now())
+    }
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse): void {

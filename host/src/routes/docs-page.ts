@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
+import { madeOnce } from '../http/made-once.ts'
 import { StaticContent } from '../http/static-content.ts'
 
 const config = { access: 'public' } as const
@@ -15,6 +16,8 @@ const assets = {
   'swagger-ui-bundle.js': javascript,
   'favicon-32x32.png': 'image/png',
 }
+/** The files of swagger-ui: the same for every generation. */
+const files = Object.entries(assets).map(([name, type]) => [name, madeOnce(() => read(name, type))] as const)
 
 /**
  * `GET /docs`: the interactive page. It serves the files of swagger-ui itself: the routes of
@@ -34,26 +37,17 @@ export const docsPage = fp<{ readonly application: { readonly name: string } }>(
     for (const [path, content] of Object.entries(made)) {
       app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
     }
-    for (const [name, type] of Object.entries(assets)) {
+    for (const [name, file] of files) {
       app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
-        (await read(name, type)).negotiate(request, reply),
+        (await file()).negotiate(request, reply),
       )
     }
   },
 )
 
-const files = new Map<string, Promise<StaticContent>>()
-
-/** Reads a file of swagger-ui once: it is the same for every generation. */
-function read(name: string, type: string): Promise<StaticContent> {
-  const known = files.get(name)
-  if (known) return known
+async function read(name: string, type: string): Promise<StaticContent> {
   const path = createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
-  const file = readFile(path).then(
-    (bytes) => new StaticContent(bytes, type, { 'cache-control': 'public, max-age=3600' }),
-  )
-  files.set(name, file)
-  return file
+  return new StaticContent(await readFile(path), type, { 'cache-control': 'public, max-age=3600' })
 }
 
 function html(title: string, prefix: string): string {

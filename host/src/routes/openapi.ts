@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { madeOnce } from '../http/made-once.ts'
 import { StaticContent } from '../http/static-content.ts'
 import type { EventType } from '../modules/event-types.ts'
 import { describeEvents } from './describe-events.ts'
@@ -54,16 +55,12 @@ export const openapi = fp<OpenapiOptions>(async (app, { application, publicUrl, 
     return described.swagger()
   }
 
-  let document: StaticContent | undefined
-  app.get(
-    '/openapi.json',
-    { config: { access: 'public' }, schema: { hide: true } },
-    async (request, reply) => {
-      document ??= new StaticContent(inAscii(completed(await generate(), eventTypes)), type, {
-        'cache-control': 'no-cache',
-      })
-      return document.negotiate(request, reply)
-    },
+  const document = madeOnce(async () => {
+    const bytes = inAscii(completed(await generate(), eventTypes))
+    return new StaticContent(bytes, type, { 'cache-control': 'no-cache' })
+  })
+  app.get('/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, async (request, reply) =>
+    (await document()).negotiate(request, reply),
   )
 })
 

@@ -137,6 +137,23 @@ t.test('connections beyond the maximum are for health alone', async (t) => {
   t.match(silent, { status: 503, headers: { connection: 'close' } }, 'and none stays without a request')
 })
 
+t.test('a crowd that is refused beyond the maximum leaves room for health', async (t) => {
+  const { server, until } = await slowServer(t, { maxConnections: 100 })
+  for (let count = 1; count <= 90; count += 1) {
+    send(t, server, request('/busy'))
+    await until(count)
+  }
+  const crowd = () => Array.from({ length: 30 }, () => send(t, server, request('/stranger')))
+  const before = crowd()
+  const health = send(t, server, '')
+  const after = crowd()
+  // The request for health comes when others have connected after it.
+  for (let count = 1; count <= before.length + 20; count += 1) await once(server, 'connection')
+  health.socket.write(request('/health/live'))
+  t.match(responsesIn(await health.all), [{ status: 200 }])
+  for (const { all } of [...before, ...after]) t.match(responsesIn(await all), [{ status: 503 }])
+})
+
 t.test('the last tenth of the connections is for signed-in callers, a tenth of it for each', async (t) => {
   const { server, begun, until, respond } = await slowServer(t, {
     maxConnections: 20,

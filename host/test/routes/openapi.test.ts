@@ -5,6 +5,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
+import type { EventType } from '../../src/modules/event-types.ts'
 import { createApp } from '../http/create-app.ts'
 
 const problems = defineProblems('api-list', {
@@ -226,6 +227,35 @@ t.test('the document is compressed, and 304 if the client has it', async (t) => 
   t.equal(head.headers['content-length'], String(gzip.rawPayload.length))
   t.equal(head.headers.etag, gzip.headers.etag)
   t.equal((await get(known, 'HEAD')).statusCode, 304)
+})
+
+t.test('many who ask at the same time get one document, made once', async (t) => {
+  let made = 0
+  const eventTypes: Iterable<EventType> = {
+    [Symbol.iterator]() {
+      made += 1
+      return [].values()
+    },
+  }
+  const app = await createApp(t as never, { eventTypes })
+  const responses = await Promise.all(Array.from({ length: 20 }, () => app.inject('/openapi.json')))
+  t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
+  t.equal(new Set(responses.map(({ body }) => body)).size, 1)
+  t.equal(made, 1)
+})
+
+t.test('a document that could not be made is made for the next who asks', async (t) => {
+  let tries = 0
+  const eventTypes: Iterable<EventType> = {
+    [Symbol.iterator]() {
+      tries += 1
+      if (tries === 1) throw new Error('too many open files')
+      return [].values()
+    },
+  }
+  const app = await createApp(t as never, { eventTypes })
+  t.equal((await app.inject('/openapi.json')).statusCode, 500)
+  t.equal((await app.inject('/openapi.json')).statusCode, 200)
 })
 
 t.test('says who may use a route', async (t) => {

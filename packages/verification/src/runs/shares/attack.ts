@@ -17,11 +17,14 @@ const streams = { addresses: addresses(3, 75), guestsPerAddress: 2, streamsPerGu
 const writers = { addresses: addresses(4, 2), guestsPerAddress: 3, atOnce: 50 }
 const WRITES_PER_SECOND = 5
 
+/** Attackers have machines of their own, so they take no core from the host. */
+const nice = ['nice', '-n', '10']
+
 /** Attackers that take as much of a host as they get, in their own processes. */
 export class Attack {
   readonly #port: number
-  readonly #streaming = new Child(new URL('streaming-guests.ts', import.meta.url))
-  readonly #writing = new Child(new URL('writing-guests.ts', import.meta.url))
+  readonly #streaming = new Child(new URL('streaming-guests.ts', import.meta.url), undefined, nice)
+  readonly #writing = new Child(new URL('writing-guests.ts', import.meta.url), undefined, nice)
   #readers: NeverReaders | undefined
   #wroteFirst: number | undefined
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('never-read.pl', import.meta.url))
 
-/** Clients that never read, in their own process. */
+/** Clients that never read, in their own process, which takes no core from the host. */
 export class NeverReaders {
   readonly #process: ChildProcess
 
@@ -14,7 +14,7 @@ export class NeverReaders {
 
   /** Resolves after each has sent its request. @throws {Error} if they cannot connect */
   static async come(port: number, count: number, addresses: readonly string[]): Promise<NeverReaders> {
-    const command = 'ulimit -n "$(ulimit -Hn)"; exec perl "$@"'
+    const command = 'ulimit -n "$(ulimit -Hn)"; exec nice -n 10 perl "$@"'
     const words = [script, port, count, ...addresses].map(String)
     const child = spawn('sh', ['-c', command, 'sh', ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
     await Promise.race([
