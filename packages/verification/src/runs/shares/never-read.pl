@@ -9,7 +9,7 @@ use Socket qw(:all);
 use constant TCP_MAXSEG => 2;
 # So many may wait for the first byte at a time: no more than a slow machine accepts within a second. A host that leaves
 # one without a byte for a second gets the next one all the same.
-use constant UNANSWERED => 300;
+use constant WITHOUT_REPLY => 300;
 use constant PATIENCE => 100;
 my ($port, $count, @addresses) = @ARGV;
 my @paths = ('/docs/static/swagger-ui-bundle.js', '/openapi.json');
@@ -28,7 +28,7 @@ for my $index (0 .. $count - 1) {
   push @sockets, $socket;
   next if $index % 40 != 39;
   pause();
-  my $before = $index - UNANSWERED;
+  my $before = $index - WITHOUT_REPLY;
   for (my $turn = 0; $before >= 0 && $turn < PATIENCE && is_waiting($sockets[$before]); $turn += 1) { pause() }
 }
 print "there\n";
