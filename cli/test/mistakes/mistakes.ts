@@ -619,7 +619,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'an undeclared status',
       rule: 'server-error',
       where: 'GET /shelf-status (index.js:',
-      why: /responses 202, which its schema does not declare/,
+      why: /returns 202, which its schema does not declare/,
       body: get('/shelf-status', "async (request, reply) => reply.code(202).send({ id: '1', secret: 1 })"),
       routes: ['GET /shelf-status'],
     },
