@@ -5,15 +5,7 @@ import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { RouteTool } from './tools.ts'
 
 /** The headers of the caller that a call goes on with: credentials, where it comes from, its trace. */
-const PASSED_ON = [
-  'authorization',
-  'guest-token',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'traceparent',
-  'user-agent',
-]
+const PASSED_ON = ['authorization', 'guest-token', 'host', 'x-forwarded-for', 'traceparent', 'user-agent']
 
 /** Requests of the application itself, in this process, for the caller of `request`. */
 export class Calls {
@@ -39,25 +31,23 @@ export class Calls {
     given: Readonly<Record<string, unknown>>,
     once?: string,
   ): Promise<CallToolResult> {
-    const { method, takes } = route
-    const known = [...takes.path, ...takes.query, ...optionsOf(takes)]
+    const { tool, method } = route
+    const known = Object.keys(tool.inputSchema.properties ?? {})
     const unknown = Object.keys(given).filter((name) => !known.includes(name))
     if (unknown.length > 0)
       return toolError(`There is no argument ${unknown.join(', ')}: use ${known.join(', ')}.`)
-    const missing = takes.path.filter((name) => typeof given[name] !== 'string')
-    if (missing.length > 0) return toolError(`The argument ${missing.join(', ')} must be a string.`)
+    const missing = (tool.inputSchema.required ?? []).filter((name) => given[name] === undefined)
+    if (missing.length > 0) return toolError(`The argument ${missing.join(', ')} is missing.`)
     if (method !== 'GET' && !route.isPublic && !this.#hasCredentials()) return toolError(noCredentials)
-    const key = takes.key ? String(given.idempotencyKey ?? keyOf(once, route, given)) : undefined
-    const response = await this.#send(
-      method,
-      pathOf(route, given),
-      {
-        ...(key !== undefined && { 'idempotency-key': key }),
-        ...(given.ifMatch !== undefined && { 'if-match': String(given.ifMatch) }),
-      },
-      takes.body ? given.body : undefined,
-    )
-    return resultOf(response, key)
+    const { body, ifMatch, idempotencyKey } = given
+    const key = known.includes('idempotencyKey')
+      ? String(idempotencyKey ?? keyOf(once, route, given))
+      : undefined
+    const headers = {
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(ifMatch !== undefined && { 'if-match': String(ifMatch) }),
+    }
+    return resultOf(await this.#send(method, pathOf(route, given), headers, body), key)
   }
 
   #hasCredentials(): boolean {
@@ -76,7 +66,6 @@ export class Calls {
       remoteAddress: this.#request.socket.remoteAddress ?? '',
       headers: {
         accept: 'application/json',
-        host: this.#request.headers.host ?? 'localhost',
         ...Object.fromEntries(passed),
         ...headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -89,12 +78,6 @@ export class Calls {
 const noCredentials =
   'This changes something, so it needs credentials: send a token in the header Authorization, or a guest token (POST /guest) in the header Guest-Token. "app mcp" prints a configuration with a token.'
 
-const optionsOf = ({ body, ifMatch, key }: RouteTool['takes']) => [
-  ...(body ? ['body'] : []),
-  ...(ifMatch ? ['ifMatch'] : []),
-  ...(key ? ['idempotencyKey'] : []),
-]
-
 /** The same for a call that its client sends again, and another one for every other call. */
 function keyOf(once: string | undefined, { tool }: RouteTool, given: unknown): string {
   if (once === undefined) return randomUUID()
@@ -103,10 +86,10 @@ function keyOf(once: string | undefined, { tool }: RouteTool, given: unknown): s
     .digest('hex')
 }
 
-function pathOf({ path, takes }: RouteTool, given: Readonly<Record<string, unknown>>): string {
+function pathOf({ path, query: names }: RouteTool, given: Readonly<Record<string, unknown>>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(given[name])))
   const query = new URLSearchParams()
-  for (const name of takes.query) {
+  for (const name of names) {
     const value = given[name]
     if (value !== undefined)
       query.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))

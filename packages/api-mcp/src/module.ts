@@ -24,12 +24,6 @@ export const Settings = Strict({
       description: 'the issuers at which a client gets a token (RFC 9728)',
     },
   ),
-  subscriptions: Type.Integer({
-    minimum: 0,
-    maximum: 10_000,
-    default: 200,
-    description: 'clients of this process that are notified of new tools at the same time',
-  }),
 })
 export type Settings = Static<typeof Settings>
 

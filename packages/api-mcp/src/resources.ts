@@ -34,7 +34,7 @@ export function pathOfResource(uri: string, tools: readonly RouteTool[]): string
 }
 
 const shown = (tools: readonly RouteTool[]) => tools.filter(({ showsResource }) => showsResource)
-const isFixed = ({ takes }: RouteTool) => takes.path.length === 0
+const isFixed = ({ path }: RouteTool) => !path.includes('{')
 const described = ({ tool }: RouteTool) => ({
   name: tool.name,
   title: tool.title,

@@ -52,10 +52,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
         id: typeof id === 'string' ? id : undefined,
       })
     },
-    {
-      maxSubscriptions: settings.subscriptions,
-      onerror: (error) => app.log.debug(error, 'an MCP message failed'),
-    },
+    { onerror: (error) => app.log.debug(error, 'an MCP message failed') },
   )
   // The next generation may have other tools.
   retiring.addEventListener('abort', () => {
@@ -96,7 +93,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
     },
     async (request, reply) => {
       const url = `${request.protocol}://${request.host}${request.url}`
-      const message = new Request(url, { method: 'POST', headers: plain(request.headers) })
+      const message = new Request(url, { method: 'POST', headers: request.headers as HeadersInit })
       requests.set(message, request)
       const response = await handler.fetch(message, { parsedBody: request.body })
       if (request.body.method === 'initialize') reply.header(SESSION, randomUUID())
@@ -132,12 +129,6 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
     )
   }
 }
-
-/** Those that have one value. */
-const plain = (headers: FastifyRequest['headers']) =>
-  Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    typeof value === 'string' && !name.startsWith(':') ? [[name, value]] : [],
-  )
 
 /** The host sets all other headers. */
 const SENT_ON = ['content-type', 'x-accel-buffering']

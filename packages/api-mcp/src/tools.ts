@@ -20,13 +20,8 @@ export interface RouteTool {
   readonly scopes: readonly string[]
   /** Whether a caller without credentials may call it with an effect. */
   readonly isPublic: boolean
-  readonly takes: {
-    readonly path: readonly string[]
-    readonly query: readonly string[]
-    readonly body: boolean
-    readonly ifMatch: boolean
-    readonly key: boolean
-  }
+  /** The names of its query parameters. */
+  readonly query: readonly string[]
   /** Whether its response is one resource, which has an id. */
   readonly showsResource: boolean
 }
@@ -121,13 +116,7 @@ function toolOf(
     path,
     scopes: security.length === 1 ? (security[0]?.bearer ?? []) : [],
     isPublic: security.length === 0,
-    takes: {
-      path: named('path').map(({ name }) => name),
-      query: named('query').map(({ name }) => name),
-      body: body !== undefined,
-      ifMatch: ifMatch !== undefined,
-      key: key !== undefined,
-    },
+    query: named('query').map(({ name }) => name),
     showsResource:
       method === 'GET' && (result.properties as Record<string, unknown> | undefined)?.id !== undefined,
   }

@@ -70,7 +70,7 @@ t.test('a problem is a tool error, the same as over HTTP', async (t) => {
     [{ body: { product: 'tea', quantity: 0.5 } }, /invalid-request/],
     [{ body: tea, colour: 'red' }, /no argument colour/],
     [{ body: tea, ifMatch: '"old"' }, /precondition-failed/],
-    [{}, /invalid-request/],
+    [{}, /argument body is missing/],
   ] as const) {
     const refused = await client.callTool({ name: 'postCartItem', arguments: given })
     t.equal(refused.isError, true)
