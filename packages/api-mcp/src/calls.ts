@@ -4,7 +4,7 @@ import type { ModuleInstance } from '@mortise/module-sdk'
 import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { RouteTool } from './tools.ts'
 
-/** The headers of the caller that a call goes on with: credentials, where it comes from, its trace. */
+/** The headers of the caller that a call has too: credentials, where it comes from, its trace. */
 const PASSED_ON = ['authorization', 'guest-token', 'host', 'x-forwarded-for', 'traceparent', 'user-agent']
 
 /** Requests of the application itself, in this process, for the caller of `request`. */

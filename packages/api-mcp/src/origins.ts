@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { problem } from './module.ts'
 
 /**
- * Refuses a page of another site, and a name that somebody else has pointed to this machine (DNS
+ * Refuses a page of another site, and a foreign name of this machine (DNS
  * rebinding). Clients that are no browsers send no `Origin`. Behind a proxy the name is the proxy's
  * business.
  * @param origins allowed besides this machine: `https://chat.example`

@@ -93,7 +93,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
     },
     async (request, reply) => {
       const url = `${request.protocol}://${request.host}${request.url}`
-      const message = new Request(url, { method: 'POST', headers: request.headers as HeadersInit })
+      const message = new Request(url, { method: 'POST', headers: request.headers as never })
       requests.set(message, request)
       const response = await handler.fetch(message, { parsedBody: request.body })
       if (request.body.method === 'initialize') reply.header(SESSION, randomUUID())

@@ -16,7 +16,7 @@ export interface RouteTool {
   readonly method: string
   /** `/cart/item/{id}`, without the base path. */
   readonly path: string
-  /** The scopes of which a caller needs all. */
+  /** A caller needs all of these scopes. */
   readonly scopes: readonly string[]
   /** Whether a caller without credentials may call it with an effect. */
   readonly isPublic: boolean

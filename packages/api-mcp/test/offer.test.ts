@@ -86,7 +86,7 @@ t.test('a page of another site, and a strange name of this machine, are refused'
     t.equal(await send({ origin }), 403, origin)
 })
 
-t.test('the issuers of tokens are told where clients look for them', async (t) => {
+t.test('clients find the issuers of tokens where they look for them', async (t) => {
   const authorizationServers = ['https://login.example']
   const { app } = await shop(t, { config: { modules: { 'api-mcp': { authorizationServers } } } })
   const found = await app.inject({
