@@ -31,7 +31,7 @@ t.test('every response matches the output schema of its tool', async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const { tools } = await client.listTools()
   const validators = new Map(
-    tools.map(({ name, outputSchema }) => [name, ajv.compile(outputSchema ?? false)]),
+    tools.map(({ name, outputSchema }) => [name, ajv.compile((outputSchema ?? false) as object)]),
   )
   const ids: string[] = []
   const seed = Date.now() % 1_000_000
