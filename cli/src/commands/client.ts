@@ -22,7 +22,33 @@ function toForm(body) {
   return form
 }
 
-export function createClient({ token, ...options }) {
+function inMemory() {
+  let kept
+  return { read: () => kept, write: (token) => { kept = token } }
+}
+
+export function createClient({ token, guest = inMemory(), ...options }) {
+  const send = options.fetch ?? globalThis.fetch
+  const url = (path) => \`\${options.baseUrl.replace(/\\/$/, '')}\${path}\`
+  let claiming
+
+  /** What was the guest's becomes the user's, once. */
+  function claim(guestToken, authorization) {
+    claiming ??= send(new Request(url('/guest/claim'), { method: 'POST', headers: { authorization, 'guest-token': guestToken } }))
+      .then(({ ok, status }) => { if (ok || status === 404) guest.write(undefined) })
+      .finally(() => { claiming = undefined })
+    return claiming
+  }
+
+  async function credentials() {
+    const user = typeof token === 'function' ? await token() : token
+    const guestToken = guest.read()
+    if (user === undefined) return guestToken === undefined ? {} : { 'guest-token': guestToken }
+    const authorization = \`Bearer \${user}\`
+    if (guestToken !== undefined) await claim(guestToken, authorization)
+    return { authorization }
+  }
+
   const client = createFetchClient(options)
   const { request } = client
   client.request = (method, path, init) =>
@@ -30,13 +56,45 @@ export function createClient({ token, ...options }) {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     client[method] = (path, init) => client.request(method, path, init)
   }
-  if (token !== undefined) {
-    client.use({
-      async onRequest({ request }) {
-        const value = typeof token === 'function' ? await token() : token
-        if (value !== undefined) request.headers.set('authorization', \`Bearer \${value}\`)
-      },
-    })
+  client.use({
+    async onRequest({ request }) {
+      for (const [name, value] of Object.entries(await credentials())) request.headers.set(name, value)
+    },
+    onResponse({ request, response }) {
+      const issued = response.headers.get('guest-token')
+      if (issued !== null) guest.write(issued)
+      // Expired: the next write begins a new guest.
+      else if (response.status === 401 && request.headers.has('guest-token')) guest.write(undefined)
+    },
+  })
+
+  client.events = async function* ({ types = [], after, signal, path = '/event' } = {}) {
+    const query = new URLSearchParams(types.length > 0 ? { types: types.join() } : {})
+    let last = after
+    for (let pause = 1_000; signal?.aborted !== true; pause = Math.min(pause * 2, 30_000)) {
+      try {
+        const headers = { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }), ...(await credentials()) }
+        const response = await send(new Request(url(\`\${path}?\${query}\`), { headers, signal }))
+        if (response.status >= 400 && response.status < 500 && response.status !== 429)
+          throw Object.assign(new Error(\`the stream is refused: \${response.status}\`), { problem: await response.json() })
+        if (response.ok) {
+          let rest = ''
+          for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+            const blocks = (rest + text).split('\\n\\n')
+            rest = blocks.pop()
+            for (const block of blocks) {
+              const fields = Object.fromEntries(block.split('\\n').map((line) => line.split(/: ?(.*)/s)))
+              if (fields.id !== undefined) last = fields.id
+              if (fields.data !== undefined) yield JSON.parse(fields.data)
+            }
+            pause = 1_000
+          }
+        }
+      } catch (error) {
+        if (error.problem !== undefined) throw error
+      }
+      if (signal?.aborted !== true) await new Promise((resolve) => setTimeout(resolve, pause))
+    }
   }
   return client
 }
@@ -52,10 +110,32 @@ export interface Options extends ClientOptions {
   baseUrl: string
   /** A JWT for the header Authorization, or a function that returns the current one. */
   token?: string | (() => string | undefined | Promise<string | undefined>)
+  /**
+   * Where the token of a guest is kept: in memory by default. The client sends it until there is a
+   * JWT, and then claims what the guest has.
+   */
+  guest?: { read(): string | undefined; write(token: string | undefined): void }
+}
+
+/** What to follow. */
+export interface EventOptions<Type extends keyof Events> {
+  /** Only these types; all of them if absent. */
+  types?: readonly Type[]
+  /** The id of an event: those after it are sent too. \`start\`: from the oldest on. */
+  after?: string
+  signal?: AbortSignal
+  /** The path of the stream: /event */
+  path?: string
 }
 
 /** A client of the routes: see https://openapi-ts.dev/openapi-fetch */
-export declare function createClient(options: Options): Client<paths, 'application/json' | 'application/problem+json'>
+export declare function createClient(options: Options): Client<paths, 'application/json' | 'application/problem+json'> & {
+  /**
+   * The caller's events as they happen. A stream that ends is continued after its last event.
+   * @throws {Error} with the \`problem\`, if the host refuses the stream
+   */
+  events<Type extends keyof Events>(options?: EventOptions<Type>): AsyncGenerator<Events[Type]>
+}
 
 /** The events that the modules emit, by their type, as GET /event and webhooks send them. */
 export type Events = {

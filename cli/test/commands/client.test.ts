@@ -39,7 +39,41 @@ const shown: { data?: Blob } = await api.GET('/picture/{id}', { params: { path: 
 const received = await shown.data?.bytes()
 const again = await api.request('post', '/picture', { body: { ...body, title: 'Again' } })
 const pictures = { size: uploaded.data?.size, same: received?.join() === bytes.join(), again: again.data?.title }
-console.log(JSON.stringify({ quantity, status: bought.data?.status, seen, pictures }))
+
+// A guest's cart becomes the user's at sign-in.
+let signedIn: string | undefined
+let kept: string | undefined
+const guest = { read: () => kept, write: (token?: string) => void (kept = token) }
+const visitor = createClient({ baseUrl: String(baseUrl), token: () => signedIn, guest })
+await visitor.POST('/cart/item', { body: { product: 'cup', quantity: 1 } })
+const asGuest = (await visitor.GET('/cart')).data?.itemCount
+const hadToken = kept !== undefined
+signedIn = process.argv[4]
+const [mine] = await Promise.all([visitor.GET('/cart'), visitor.GET('/purchase')])
+const claimed = { asGuest, hadToken, mine: mine.data?.items.map(({ product }) => product), kept: kept ?? null }
+
+// What was bought meanwhile arrives, typed.
+const stop = new AbortController()
+const followed: string[] = []
+for await (const { data } of api.events({ types: ['purchase.created'], after: 'start', signal: stop.signal })) {
+  followed.push(...data.items.map(({ product }) => product))
+  stop.abort()
+}
+
+// Every problem is known by its code.
+const changed = await api.PATCH('/purchase/{id}', {
+  params: { path: { id: bought.data?.id ?? '' } },
+  body: { status: 'completed' },
+})
+let allowed: string[] = []
+switch (changed.error?.code) {
+  case 'illegal-transition':
+    allowed = changed.error.allowed
+    break
+  case 'insufficient-scope':
+    allowed = ['scope']
+}
+console.log(JSON.stringify({ quantity, status: bought.data?.status, seen, pictures, claimed, followed, allowed }))
 `
 const mistakes = `
 import { createClient, type Events } from './client/index.mjs'
@@ -50,6 +84,11 @@ void api.GET('/carts')
 void api.POST('/cart/item', { body: { product: 'tea', quantity: 'two' } })
 // @ts-expect-error a picture is a Blob
 void api.POST('/picture', { body: { title: 'The shop', picture: 'text' } })
+const { error } = await api.PATCH('/purchase/{id}', { params: { path: { id: '' } }, body: { status: 'confirmed' } })
+switch (error?.code) {
+  // @ts-expect-error this route has no such problem
+  case 'cart-full':
+}
 // @ts-expect-error no module emits this event
 export type Unknown = Events['purchase.sold']
 `
@@ -107,12 +146,16 @@ t.test("the client compiles in a stranger's strict project, and calls the applic
     join(project, 'built', 'client', 'index.mjs'),
     await readFile(join(project, 'client', 'index.mjs')),
   )
-  const used = await run(process.execPath, [join(project, 'built', 'use.js'), url, token])
+  const visitor = (await application.run('token', 'bea')).json.token
+  const used = await run(process.execPath, [join(project, 'built', 'use.js'), url, token, visitor])
   t.match(JSON.parse(used.stdout), {
     quantity: 2,
     status: 'pending',
     seen: ['tea'],
     pictures: { size: 256, same: true, again: 'Again' },
+    claimed: { asGuest: 1, hadToken: true, mine: ['cup'], kept: null },
+    followed: ['tea'],
+    allowed: ['confirmed', 'cancelled'],
   })
 })
 

@@ -76,6 +76,11 @@ export const guestRoutes = fp<GuestRoutesOptions>(async (instance, options) => {
           { bearer: [], guestToken: [] },
           { bearer: [], guestCookie: [] },
         ],
+        headers: Type.Object({
+          'Guest-Token': Type.Optional(
+            Type.String({ description: 'the token of the guest, without the cookie' }),
+          ),
+        }),
         body: Strict({}),
         response: {
           200: Claimed,

@@ -1,3 +1,4 @@
+import { formsOf, problemContent } from '@mortise/module-sdk/host'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { hostProblems } from '../http/problems.ts'
@@ -28,10 +29,7 @@ const unread = Object.values<TSchema>(
   ),
 )
 /** What the server refuses before it knows the route. */
-const refused: TSchema = {
-  ...(unread[0] as TSchema),
-  description: joined(...unread.map(({ description }) => description)),
-}
+const refused: TSchema = unread.reduce(both)
 
 /** Problems of an Idempotency-Key: scopes may have gone since its response was kept. */
 const protectedCodes = ['idempotency-running', 'idempotency-mismatch', 'insufficient-scope'] as const
@@ -70,12 +68,20 @@ function mayNotFit(params: TSchema | undefined): boolean {
 
 /** If a status has problems of the module and of the host, both are named. */
 function merged(own: Responses, common: Responses): Responses {
-  const shared = Object.keys(own).filter((status) => status in common)
-  const both = shared.map((status) => [
-    status,
-    { ...own[status], description: joined(own[status]?.description, common[status]?.description) },
-  ])
-  return { ...own, ...common, ...Object.fromEntries(both) }
+  const shared = Object.entries(own).flatMap(([status, response]) => {
+    const other = common[status]
+    return other === undefined ? [] : [[status, both(response, other)]]
+  })
+  return { ...own, ...common, ...Object.fromEntries(shared) }
+}
+
+function both(one: TSchema, other: TSchema): TSchema {
+  const forms = [one, other].flatMap(({ content }) => formsOf(content))
+  return {
+    ...one,
+    description: joined(one.description, other.description),
+    content: problemContent([...new Map(forms.map((form) => [JSON.stringify(form), form])).values()]),
+  }
 }
 
 /** A code that both have appears once. */

@@ -288,7 +288,20 @@ t.test('documents the problems of the module and those of the host', async (t) =
   t.strictSame(responses[404], {
     description: '`no-such-list`: No such list',
     headers: headersNamed('Request-Id', 'RateLimit', 'RateLimit-Policy'),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            {
+              type: 'object',
+              required: ['code'],
+              properties: { code: { type: 'string', enum: ['no-such-list'] } },
+            },
+          ],
+        },
+      },
+    },
   })
   t.strictSame(Object.keys(paths['/cart/item'].post.responses).sort(), [
     '200',

@@ -27,7 +27,11 @@ export const { emit, plugin, problem, responses } = defineModule('api-purchase',
   },
   problems: {
     'purchase-not-found': { status: 404, title: 'Purchase not found' },
-    'illegal-transition': { status: 409, title: 'The purchase cannot change to that status' },
+    'illegal-transition': {
+      status: 409,
+      title: 'The purchase cannot change to that status',
+      members: { allowed: Type.Array(Status, { description: 'where it can go' }) },
+    },
     'cart-changed': { status: 409, title: 'The cart has less than the purchase takes' },
     'not-deletable': { status: 409, title: 'A purchase in this status cannot be deleted' },
     'cart-unavailable': { status: 422, title: 'The cart is unavailable' },

@@ -2,7 +2,7 @@
 export { commonProblems } from './common-problems.ts'
 export { declarationOf } from './define-module.ts'
 export { Manifest } from './manifest.ts'
-export { defineProblems, ProblemDetails, type Problems } from './problem.ts'
+export { defineProblems, formsOf, ProblemDetails, type Problems, problemContent } from './problem.ts'
 export { SPREAD } from './retries.ts'
 export { MOST_BYTES } from './sql.ts'
 export { isRouteResponse } from './transaction.ts'

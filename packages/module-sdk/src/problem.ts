@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 /**
  * One invalid part of a request: a JSON Pointer (RFC 6901) into the body, or a parameter's name.
@@ -35,6 +35,8 @@ export interface ProblemDefinition {
   readonly title: string
   /** What to do about it, if that is always the same. */
   readonly detail?: string
+  /** The schemas of its further members, such as `allowed`: clients know them by the `code`. */
+  readonly members?: TProperties
 }
 
 /** What one problem has besides its code and detail. */
@@ -111,10 +113,32 @@ export function defineProblems<Code extends string>(
       const byStatus = Map.groupBy(codes, (code) => definitions[code].status)
       const responses = Array.from(byStatus, ([status, some]) => {
         const description = some.map((code) => `\`${code}\`: ${definitions[code].title}`).join('; ')
-        const content = { 'application/problem+json': { schema: { $ref: 'Problem#' } } }
+        const [plain, special] = [false, true].map((has) =>
+          some.filter((code) => (definitions[code].members !== undefined) === has),
+        ) as [Code[], Code[]]
+        const forms = special.map((code) =>
+          Type.Object({ code: Type.Literal(code), ...definitions[code].members }),
+        )
+        const content = problemContent([...(plain.length > 0 ? [oneOf(plain)] : []), ...forms])
         return [status, Type.Unsafe({ description, content })]
       })
       return Object.fromEntries(responses)
     },
   }
+}
+
+const oneOf = (codes: readonly string[]) =>
+  Type.Object({ code: Type.Unsafe({ type: 'string', enum: codes }) })
+
+/** The content of a response with a problem. @param forms what a problem of it has: its code, and more members */
+export function problemContent(forms: readonly TSchema[]) {
+  const form = forms.length === 1 ? forms[0] : { anyOf: forms }
+  return { 'application/problem+json': { schema: { allOf: [{ $ref: 'Problem#' }, form] } } }
+}
+
+/** The forms of `problemContent`, or the schema of another content. */
+export function formsOf(content: { 'application/problem+json': { schema: TSchema } }): readonly TSchema[] {
+  const { schema } = content['application/problem+json']
+  const form: TSchema = schema.allOf?.[1] ?? schema
+  return form.anyOf ?? [form]
 }

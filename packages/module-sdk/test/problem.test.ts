@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { defineProblems, Problem } from '../src/problem.ts'
 
@@ -31,6 +32,24 @@ t.test('responses are grouped by status, and say which codes they have', async (
   t.same(Object.keys(responses), ['404', '409'])
   t.match(responses[409], {
     description: '`note-locked`: The note is locked; `note-full`: The note is full',
-    content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [{ $ref: 'Problem#' }, { properties: { code: { enum: ['note-locked', 'note-full'] } } }],
+        },
+      },
+    },
   })
+})
+
+t.test('a problem with members of its own is a form of its own', async (t) => {
+  const { responses } = defineProblems('note', {
+    plain: { status: 409, title: 'Plain' },
+    moved: { status: 409, title: 'Moved', members: { to: Type.String() } },
+  })
+  const [, { anyOf }] = responses('plain', 'moved')[409]?.content['application/problem+json'].schema.allOf
+  t.match(anyOf, [
+    { properties: { code: { enum: ['plain'] } } },
+    { required: ['code', 'to'], properties: { code: { const: 'moved' }, to: { type: 'string' } } },
+  ])
 })
