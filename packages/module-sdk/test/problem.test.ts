@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
 import { defineProblems, Problem } from '../src/problem.ts'
 
@@ -47,7 +47,8 @@ t.test('a problem with members of its own is a form of its own', async (t) => {
     plain: { status: 409, title: 'Plain' },
     moved: { status: 409, title: 'Moved', members: { to: Type.String() } },
   })
-  const [, { anyOf }] = responses('plain', 'moved')[409]?.content['application/problem+json'].schema.allOf
+  const conflict = responses('plain', 'moved')[409] as TSchema
+  const [, { anyOf }] = conflict.content['application/problem+json'].schema.allOf
   t.match(anyOf, [
     { properties: { code: { enum: ['plain'] } } },
     { required: ['code', 'to'], properties: { code: { const: 'moved' }, to: { type: 'string' } } },
