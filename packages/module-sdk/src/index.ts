@@ -72,6 +72,7 @@ export {
   maybeOne,
   type NewEvent,
   one,
+  type ReadOptions,
   type RouteResponse,
   respond,
   run,
