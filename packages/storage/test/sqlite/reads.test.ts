@@ -71,7 +71,7 @@ t.test('more rows than a read may respond are refused', async (t) => {
   t.strictSame(await storage.one(count, long), { count: 12_000 }, 'and the next one has a response')
   const some = sql`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${MOST_ROWS + 1}) SELECT i FROM n`
-  await t.rejects(storage.many(some), { kind: 'refused' }, 'also on the event loop')
+  await t.rejects(storage.many(some), { name: 'DatabaseError', kind: 'refused' })
 })
 
 t.test('a statement fails in a thread as it does elsewhere', async (t) => {
