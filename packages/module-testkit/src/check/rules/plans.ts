@@ -6,7 +6,7 @@ import type { Found, Rule } from '../world/finding.ts'
 import type { World } from '../world/world.ts'
 
 /** A table that has grown in the check grows in use. */
-const GROWN = 240
+export const GROWN = 240
 const END = /\s+limit\s+(\?|\d+)(\s+offset\s+(\?|\d+))?\s*$/i
 
 /** A rule for the plan of each statement of a request. */
@@ -30,7 +30,7 @@ const forPlans =
     return [...found.values()]
   }
 
-export const grownTables = async (world: World) =>
+const grownTables = async (world: World) =>
   [...(await world.tables.sizes())].filter(([, size]) => size >= GROWN).map(([table]) => table)
 
 /** The reads outside of transactions that are not declared as long. */
