@@ -61,7 +61,8 @@ const measure = ({ storage, people }: World, names: readonly string[], reads: Re
         const long = Math.max(LONG, COUNTS * (await fastest(copy, countOf(rows))))
         for (const { route, query } of reads) {
           if (found.has(route.where)) continue
-          const took = await fastest(copy, query)
+          // One that fails came from another rule, which tries to inject SQL.
+          const took = await fastest(copy, query).catch(() => 0)
           const why = `it takes ${shown(took)} with ${size} rows${before(times.get(query))}: ${textOf(query)}`
           if (took > long) found.set(route.where, { where: route.where, why })
           times.set(query, took)
