@@ -1,4 +1,3 @@
-import { many } from '@mortise/module-sdk'
 import { Sql } from '@mortise/module-sdk/sql'
 import type { SeenStep } from '../watch/seen.ts'
 import type { Exchange } from '../world/exchange.ts'
@@ -68,8 +67,7 @@ async function planOf({ storage }: World, { strings, values }: Sql): Promise<str
   const [first = '', ...rest] = strings
   try {
     const query = new Sql([`EXPLAIN QUERY PLAN ${first.trimStart()}`, ...rest], values)
-    // A read outside of a transaction is explained by the storage itself.
-    const rows = await storage.transaction(() => many<{ detail: string }>(query))
+    const rows = await storage.many<{ detail: string }>(query)
     return rows.map(({ detail }) => detail)
   } catch {
     return []
