@@ -1,4 +1,4 @@
-// Serves an application with all three modules, and has everything try its document; one line per check.
+// Serves an application with all modules, and has everything try its document, and its tools; one line per check.
 import { spawn } from 'node:child_process'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,15 @@ import { serveApplication } from './serve-application.js'
 const here = import.meta.dirname
 const folder = await mkdtemp(join(tmpdir(), 'mortise-clients-'))
 const file = join(folder, 'openapi.json')
+const mcpScenarios = [
+  'server-initialize',
+  'ping',
+  'tools-list',
+  'resources-list',
+  'server-sse-polling',
+  'server-sse-multiple-streams',
+  'dns-rebinding-protection',
+]
 let failed = false
 
 await symlink(join(here, 'node_modules'), join(folder, 'node_modules'), 'junction')
@@ -39,6 +48,11 @@ try {
   await check('and under exactOptionalPropertyTypes, of hey-api the types', () =>
     compile('uses-exact.ts', { strict: true, exactOptionalPropertyTypes: true }),
   )
+  // The other scenarios call tools, prompts and resources of a sample server, which no API has.
+  for (const scenario of mcpScenarios)
+    await check(`the conformance suite of MCP passes: ${scenario}`, () =>
+      run('conformance', 'server', '--url', `${application.url}/mcp`, '--scenario', scenario, '-o', folder),
+    )
   await check('newman runs the collection that Postman makes of it', () =>
     runCollection(file, application.url, application.token),
   )

@@ -14,7 +14,16 @@ const env = {
 /** Makes an application with all modules in `folder`, and serves it at a port that is free; `token` is that of an admin. */
 export async function serveApplication(folder) {
   await responseOf('init', folder)
-  await responseOf('module-install', 'api-cart', 'api-purchase', 'api-event', '--dir', folder)
+  await responseOf(
+    'module-install',
+    'api-cart',
+    'api-purchase',
+    'api-event',
+    'api-mcp',
+    '--yes',
+    '--dir',
+    folder,
+  )
   const token = (await responseOf('token', 'newman', '--scope', 'admin', '--dir', folder)).trim()
   const host = start('inherit', 'start', '--port', '0', '--dir', folder)
   const ended = new Promise((resolve) => host.once('close', resolve))

@@ -73,6 +73,7 @@ export const commands: readonly ListedCommand[] = [
   listed('migrate-data', 'move the data from SQLite to PostgreSQL; the application may run'),
   listed('bundle <file>', 'write all installed packages to one file, to install elsewhere'),
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
+  listed('mcp <subject>', 'print how an agent connects to the tools of api-mcp, with a token for a caller'),
   listed('sbom', 'print the software bill of materials (CycloneDX) of what is installed'),
   listed(
     'secret <rotate>',

@@ -22,18 +22,21 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
   )
 }
 
-/**
- * An `onRequest` hook for a write whose response must not be kept. It refuses a key, since a key
- * promises a kept response.
- */
+/** An `onRequest` hook for a write whose response must not be kept. */
 export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  if (headers['idempotency-key'] !== undefined) {
-    throw invalidKey(
-      'This route does not support Idempotency-Key; nothing was done. Send the request without it: you can repeat the request safely.',
-      'must not be sent here',
-    )
-  }
+  if (headers['idempotency-key'] !== undefined) refuseKey()
   done()
+}
+
+/**
+ * Refuses a key, since a key promises a kept response.
+ * @throws {Problem} `invalid-request`
+ */
+export function refuseKey(): never {
+  throw invalidKey(
+    'This route does not support Idempotency-Key; nothing was done. Send the request without it: you can repeat the request safely.',
+    'must not be sent here',
+  )
 }
 
 const invalidKey = (what: string, detail: string) =>

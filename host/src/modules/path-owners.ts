@@ -9,8 +9,9 @@ export const hostPaths: readonly string[] = [
 ]
 
 /**
- * The path that a module owns by one of its routes, with everything below it: its first segment.
+ * The path that a module owns by one of its routes, with everything below it: its first segment, or
+ * the first two below `/.well-known`, which several protocols share (RFC 8615).
  * @param route `GET /cart/item/:id`
  */
 export const ownedPath = (route: string): string =>
-  route.slice(route.indexOf(' ') + 1).replace(/(?<=.)\/.*/, '')
+  /^(?:\/\.well-known)?\/[^/]*/.exec(route.slice(route.indexOf(' ') + 1))?.[0] ?? '/'

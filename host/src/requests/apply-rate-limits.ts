@@ -75,8 +75,8 @@ const kNewGuest = Symbol('counted as that of a new guest')
 
 /**
  * Applies the limit of each caller, and for each address the limit of new guests: clients that
- * would become new guests by a write without credentials. A failed write does not count as a new
- * guest. Register it after `callers`.
+ * would become new guests by a write without credentials. A request that made no guest does not count
+ * as one. Register it after `callers`.
  */
 export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
   async (app, { limits }) => {
@@ -96,9 +96,10 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
       if (allowance.isSpent) throw refused(refusals.caller, allowance)
       done()
     })
-    app.addHook('onResponse', (request: WithGuest, { statusCode }, done) => {
-      if (request[kNewGuest] === true && statusCode >= 300)
-        limits.giveBack('new-guests', addressKey(request.ip))
+    app.addHook('onResponse', (request: WithGuest, reply, done) => {
+      // A new guest gets its token as a cookie too.
+      const isGuest = reply.statusCode < 300 && reply.hasHeader('set-cookie')
+      if (request[kNewGuest] === true && !isGuest) limits.giveBack('new-guests', addressKey(request.ip))
       done()
     })
   },

@@ -23,9 +23,10 @@ import {
   isResource,
   serialize,
 } from '../http/conditional-requests.ts'
-import { parseIdempotencyKey } from '../http/idempotency-key.ts'
+import { parseIdempotencyKey, refuseKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
 import { isRead, isWrite } from '../http/request-head.ts'
+import { inFormOfRoute } from '../http/send-problem.ts'
 import { toProblem } from '../http/to-problem.ts'
 import { routeOf } from '../telemetry/request-log.ts'
 import type { Reservation, StoredResponse } from './idempotency-records.ts'
@@ -53,6 +54,7 @@ export const transaction = fp<TransactionOptions>(
       request[kReply] = reply
       const { 'idempotency-key': header, 'if-match': ifMatch } = request.headers
       if (header !== undefined && isWrite(request.method)) request[kKey] = parseIdempotencyKey(header)
+      else if (header !== undefined && isRead(request.method)) refuseKey()
       if (header !== undefined || ifMatch !== undefined)
         reply.raw.once('finish', () => warnUnprotected(request, reply))
       done()
@@ -104,7 +106,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
           reservation,
           decideOnce,
           (error) => toProblem(error, reply.statusCode),
-          (problem) => problemResponse(problem, request.id),
+          (problem) => problemResponse(problem, request),
         )
       : await database.transaction(decideNow)
   } catch (error) {
@@ -223,12 +225,16 @@ function assertDeclared({ routeOptions: { method, url, schema } }: FastifyReply,
 /** An `onSend` hook for the routes of modules: see `assertDeclared` and `assertTagged`. */
 export const sendDeclared: onSendHookHandler = (request, reply, payload, done) => {
   // Every route may respond with a problem. A 304 repeats the declared 200.
-  if (reply.statusCode !== 304 && reply.getHeader('content-type') !== 'application/problem+json')
-    assertDeclared(reply, reply.statusCode)
+  if (reply.statusCode !== 304 && !mayBeProblem(reply)) assertDeclared(reply, reply.statusCode)
   // `conditionalRequests` sees no body that is sent as it is, such as a stream.
   if (reply.statusCode === 200 && isRead(request.method)) assertTagged(request, reply)
   done(null, payload)
 }
+
+const mayBeProblem = (reply: FastifyReply) =>
+  reply.routeOptions.config.problemForm === undefined
+    ? reply.getHeader('content-type') === 'application/problem+json'
+    : reply.statusCode >= 400
 
 /** Records the event whose data is the response, so that it is stored once. */
 function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredResponse> {
@@ -261,11 +267,7 @@ function headersOf(
 }
 
 /** Matches the output of `sendProblem`. */
-function problemResponse(problem: Problem, requestId: string): StoredResponse {
-  return {
-    status: problem.status,
-    headers: { ...problem.headers, 'content-type': 'application/problem+json' },
-    text: JSON.stringify(problem.toDetails(requestId)),
-    replayed: false,
-  }
+function problemResponse(problem: Problem, request: FastifyRequest): StoredResponse {
+  const { status, contentType, text } = inFormOfRoute(problem, request)
+  return { status, headers: { ...problem.headers, 'content-type': contentType }, text, replayed: false }
 }

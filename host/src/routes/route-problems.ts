@@ -8,6 +8,8 @@ type Code = Parameters<typeof hostProblems.responses>[number]
 
 /** Every problem of a route by status: its own and the host's. */
 export function problemsOf(route: RouteOptions, schema: FastifySchema | undefined): Responses {
+  // Its schema declares them in its own form.
+  if (route.config?.problemForm !== undefined) return { ...route.config.problems, default: refused }
   const common = hostProblems.responses(...codesOf(route, schema))
   return { ...merged(route.config?.problems ?? {}, common), default: refused }
 }

@@ -76,6 +76,24 @@ t.test('a module that cannot be loaded or registered is named with the reason, a
   }
 })
 
+t.test('below /.well-known a module owns two segments', async (t) => {
+  const at = (id: string, path: string): FixtureModule => ({
+    manifest: { id, routes: [`GET ${path}`] },
+    files: {
+      'index.js': `export default async (app) => {
+        app.get('${path}', { config: { access: 'public' } }, async () => 1)
+      }`,
+    },
+  })
+  const good = at('good', '/.well-known/good')
+  await register(good, at('bad', '/.well-known/bad'))
+  await t.rejects(register(good, at('bad', '/.well-known/good/more')), {
+    message: /lies below \/\.well-known\/good, which belongs to good/,
+  })
+  for (const path of ['/.well-known', '/.well-known/:any'])
+    await t.rejects(register(at('bad', path)), /routes/, path)
+})
+
 t.test('routes are what the manifest says, with access, and nobody else’s', async (t) => {
   const route = (options: string, path = '/bad') =>
     `export default async (app) => { app.get('${path}', ${options} async () => 1) }`

@@ -16,11 +16,12 @@ import { testOnPostgres } from '../engines.ts'
 
 /** A route that returns whom it is for, and one that makes a guest of whom it is for, unless it is asked to fail. */
 const whoami: FixtureModule = {
-  manifest: { id: 'who', routes: ['GET /who', 'POST /who'] },
+  manifest: { id: 'who', routes: ['GET /who', 'POST /who', 'POST /say'] },
   files: {
     'index.js': `import { respond } from '@mortise/module-sdk'
       export default async (app) => {
         app.get('/who', { config: { access: 'caller' } }, async ({ caller }) => ({ id: caller.id }))
+        app.post('/say', { config: { access: 'caller' } }, async () => ({ said: true }))
         app.post('/who', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
             return respond(request.headers.fail ? 409 : 201, { id: request.caller.id })
@@ -114,6 +115,7 @@ t.test('new guests are counted by address, and only those that exist', async (t)
   const { ask, statuses, bearer } = await running(t, { maxNewGuests: 3 })
   t.same(await statuses(5, '/who'), repeated(200, 5), 'who reads is nobody yet')
   t.same(await statuses(5, '/who', { fail: 'yes' }, 'POST'), repeated(409, 5), 'nor is whose write fails')
+  t.same(await statuses(5, '/say', {}, 'POST'), repeated(200, 5), 'nor is who stores nothing')
   const { token } = (await ask('/guest', {}, 'POST')).body
   t.same(await statuses(3, '/who', {}, 'POST'), [201, 201, 429])
   const refused = await ask('/guest', {}, 'POST')

@@ -52,6 +52,18 @@ testOnEngines('GET /cart and GET /cart/item show the items in the order added', 
   t.same((await ann.get('/cart/item')).json(), { data: items })
 })
 
+testOnEngines('a product is compared as it was sent, whatever its Unicode normal form', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const [composed, decomposed] = ['NFC', 'NFD'].map((form) => 'café'.normalize(form)) as [string, string]
+  for (const product of [composed, decomposed, composed]) await added(ann, product)
+  const { items } = (await ann.get('/cart')).json()
+  t.match(items, [
+    { product: composed, quantity: 2 },
+    { product: decomposed, quantity: 1 },
+  ])
+})
+
 testOnEngines('PATCH /cart/item/:id sets the quantity', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')

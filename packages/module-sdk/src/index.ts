@@ -12,6 +12,7 @@ export {
   type ModuleInstance,
   type ModulePlugin,
 } from './define-module.ts'
+export { type DestinationOptions, Destinations } from './destinations.ts'
 export {
   EventStream,
   eventStream,
@@ -30,6 +31,7 @@ export {
   toCloudEvent,
 } from './events.ts'
 export { deleteExpired, expiryDay } from './expiry.ts'
+export { fetchPublic, type PublicOutcome, type PublicRequest } from './fetch-public.ts'
 export { FilePart, type FilePartOptions, type ReceivedFile } from './file-part.ts'
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
@@ -37,7 +39,16 @@ export { Loop, type LoopOptions, type Rest } from './loop.ts'
 export type { RowValues } from './ordered-rows.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'
-export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
+export type {
+  Access,
+  Caller,
+  CursorPage,
+  ForeignProblem,
+  IfMatch,
+  LinkedPage,
+  Page,
+  Versioned,
+} from './request.ts'
 export { pauseAfter } from './retries.ts'
 export {
   Binary,

@@ -21,13 +21,14 @@ export const Manifest = Type.Object(
     }),
     routes: Type.Array(
       Type.String({
-        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[A-Za-z0-9._~-]+(/[^\\s?#]*)?$',
+        pattern:
+          '^(GET|POST|PUT|PATCH|DELETE) /(\\.well-known/|(?!\\.well-known(/|$)))[A-Za-z0-9._~-]+(/[^\\s?#]*)?$',
         examples: ['GET /cart', 'DELETE /cart/item/:id'],
       }),
       {
         uniqueItems: true,
         description:
-          'every route it registers (GET includes HEAD); it owns the first segments, which must not have a parameter or wildcard',
+          'every route it registers (GET includes HEAD); it owns the first segments (the first two below /.well-known), which must not have a parameter or wildcard',
       },
     ),
     tables: Type.Optional(

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Audit } from './audit.ts'
 import type { StreamedEvents } from './event-stream.ts'
+import type { ProblemDetails } from './problem.ts'
 import type { RouteResponse, Transaction } from './transaction.ts'
 
 /**
@@ -92,6 +93,16 @@ type ReturnedAs<Status, Schema> = `${Status & (string | number)}` extends `${inf
   : unknown
 type Sent<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
+/** An error response in the form of another protocol. */
+export interface ForeignProblem {
+  /** The status, 400 to 599; that of the problem if absent. */
+  readonly status?: number
+  /** Its media type; `application/json` if absent. */
+  readonly contentType?: string
+  /** Sent as JSON. */
+  readonly body: unknown
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access: Access
@@ -100,6 +111,12 @@ declare module 'fastify' {
      * `request.transaction` run. Without it, the host rejects a write that has the header.
      */
     ifMatch?: IfMatch
+    /**
+     * The form of every error response of this route, for a protocol that prescribes one: those of
+     * validation and of the host too, such as `idempotency-mismatch`. It may run several times, and
+     * has no effects. If it throws, problem details are sent. Declare its responses in the schema.
+     */
+    problemForm?: (problem: ProblemDetails) => ForeignProblem
   }
   interface FastifyRequest<
     RouteGeneric,

@@ -9,6 +9,7 @@ const packages: Readonly<Record<string, string>> = {
   'api-cart': '@mortise/api-cart',
   'api-purchase': '@mortise/api-purchase',
   'api-event': '@mortise/api-event',
+  'api-mcp': '@mortise/api-mcp',
 }
 
 const ownFolder = join(import.meta.dirname, '..', '..', '..')

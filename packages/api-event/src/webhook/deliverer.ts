@@ -2,6 +2,7 @@ import {
   type Audit,
   ClockWatch,
   DAY,
+  type Destinations,
   Loop,
   newId,
   pauseAfter,
@@ -21,7 +22,6 @@ import {
   type State,
   TEST_TYPE,
 } from './deliveries.ts'
-import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
 import { signedHeaders } from './signatures.ts'

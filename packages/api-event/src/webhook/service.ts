@@ -4,6 +4,7 @@ import {
   type CursorPage,
   DAY,
   type Deleted,
+  type Destinations,
   type databaseTime,
   type Event,
   insufficientScope,
@@ -17,7 +18,6 @@ import {
 import { linkTo } from '../link.ts'
 import { problem } from '../module.ts'
 import * as deliveries from './deliveries.ts'
-import type { Destinations } from './destinations.ts'
 import { disabledIfUnproven, provenUntil, setProven, stop } from './proof.ts'
 import * as repository from './repository.ts'
 import type {

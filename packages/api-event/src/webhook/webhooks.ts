@@ -1,9 +1,15 @@
-import { DAY, databaseTime, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
+import {
+  DAY,
+  type DestinationOptions,
+  Destinations,
+  databaseTime,
+  type ModuleContext,
+  type ModuleInstance,
+} from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
 import { fanOut } from './backlog.ts'
 import { Deliverer } from './deliverer.ts'
 import { deleteOldDeliveries } from './deliveries.ts'
-import { type DestinationOptions, Destinations } from './destinations.ts'
 import { disableUnproven } from './proof.ts'
 import { purgeDeleted } from './repository.ts'
 import { webhookRoutes } from './routes.ts'
@@ -31,6 +37,7 @@ export function webhooks(
   const destinations = new Destinations({
     plainHttp: settings.webhookPlainHttp,
     networks: settings.webhookNetworks,
+    setting: 'webhookNetworks',
     resolve,
   })
   const { webhooksPerCaller: perCaller, webhookProofDays: proofDays } = settings

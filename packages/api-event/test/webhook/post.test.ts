@@ -1,9 +1,11 @@
+import { type DestinationOptions, Destinations } from '@mortise/module-sdk'
 import t from 'tap'
-import { Destinations, unreachable } from '../../src/webhook/destinations.ts'
 import { post } from '../../src/webhook/post.ts'
 import { receiver, socketReceiver } from './receiver.ts'
 
-const destinations = new Destinations({ plainHttp: true, networks: ['127.0.0.0/8'] })
+const destinationsOf = (options: Omit<DestinationOptions, 'setting'>) =>
+  new Destinations({ ...options, setting: 'webhookNetworks' })
+const destinations = destinationsOf({ plainHttp: true, networks: ['127.0.0.0/8'] })
 const send = (url: string, timeLimit?: number, to = destinations) =>
   post(new URL(url), { 'webhook-id': 'a' }, Buffer.from('{"ä":1}'), to, { timeLimit })
 
@@ -92,21 +94,21 @@ t.test('a reset, a closed port, and a receiver without TLS are no response', asy
 t.test('each connection asks for the name, and judges what it then connects to', async (t) => {
   const { port, received } = await receiver(t)
   const responses = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.1']]
-  const rebinding = new Destinations({
+  const rebinding = destinationsOf({
     plainHttp: true,
     networks: ['127.0.0.1/32'],
     resolve: async () => (responses.shift() ?? []).map((address) => ({ address, family: 4 })),
   })
   const url = `http://shop.example:${port}/`
   t.match(await send(url, 1000, rebinding), { status: 200 })
-  t.match(await send(url, 100, rebinding), { status: null, error: unreachable })
+  t.match(await send(url, 100, rebinding), { status: null, error: destinations.unreachable })
   t.match(await send(url, 1000, rebinding), { status: 200 })
   t.same(responses, [], 'and asks once')
   t.match(await send(`http://127.0.0.2:${port}/`, 1000, rebinding), {
     status: null,
     error: /not sent: .+not public/,
   })
-  const bySystem = new Destinations({ plainHttp: true, networks: [] })
+  const bySystem = destinationsOf({ plainHttp: true, networks: [] })
   t.match(await send(`http://localhost:${port}/`, 1000, bySystem), { status: null, error: /not public/ })
   t.equal(received.length, 2)
   t.match(received, [{ headers: { host: `shop.example:${port}` } }])
@@ -126,9 +128,9 @@ t.test('a refused name reveals nothing, neither by words nor by time', async (t)
     const outcome = await send(
       'https://shop.example/',
       100,
-      new Destinations({ plainHttp: false, networks: [], resolve }),
+      destinationsOf({ plainHttp: false, networks: [], resolve }),
     )
-    t.same(outcome, { status: null, error: unreachable, response: null }, name)
+    t.same(outcome, { status: null, error: destinations.unreachable, response: null }, name)
     t.ok(performance.now() - start > 90, `${name}: it takes the time limit`)
   }
 })

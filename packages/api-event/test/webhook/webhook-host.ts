@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   DAY,
+  Destinations,
   databaseTime,
   defineModule,
   type EventLog,
@@ -14,7 +15,6 @@ import { type Test, test } from 'tap'
 import { eventModule } from '../../src/index.ts'
 import { fillAll, fillUp } from '../../src/webhook/backlog.ts'
 import { Deliverer } from '../../src/webhook/deliverer.ts'
-import { Destinations } from '../../src/webhook/destinations.ts'
 import type { WebhookOptions } from '../../src/webhook/webhooks.ts'
 
 /** One test on every engine there is. */
@@ -87,7 +87,11 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
     },
     /** A worker, as each process has one. */
     deliverer(patience?: number) {
-      const destinations = new Destinations({ plainHttp: true, networks: loopback.webhookNetworks })
+      const destinations = new Destinations({
+        plainHttp: true,
+        networks: loopback.webhookNetworks,
+        setting: 'webhookNetworks',
+      })
       const deliverer = new Deliverer({
         ...filling,
         destinations,

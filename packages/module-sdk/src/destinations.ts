@@ -1,14 +1,17 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { AddressList } from '@mortise/module-sdk'
+import { AddressList } from './address-list.ts'
 
 type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
+/** Where requests to addresses that callers name may go. */
 export interface DestinationOptions {
   /** Whether `http:` is allowed. */
   readonly plainHttp: boolean
   /** Allowed networks that are not public: `10.0.0.0/8`. */
   readonly networks: readonly string[]
+  /** The setting of the module with `networks`, for the error messages. */
+  readonly setting: string
   /** Resolves a name to addresses. The default is the operating system's resolver. */
   readonly resolve?: Resolve | undefined
 }
@@ -41,8 +44,8 @@ const isLocalhost = /(?:^|\.)localhost\.?$/
 const mapped = new AddressList(['::ffff:0:0/96'])
 
 /**
- * The allowed destinations of webhooks: public addresses, and those that the operator allows. Each
- * connection resolves its name and uses only addresses that it checked, because an earlier result
+ * The allowed destinations of requests to addresses that callers name: public addresses, and those
+ * that the operator allows. See `fetchPublic`. Each connection resolves its name and uses only addresses that it checked, because an earlier result
  * proves nothing.
  *
  * Callers must not learn the names of an internal network. So a name that does not resolve, a name
@@ -52,12 +55,14 @@ const mapped = new AddressList(['::ffff:0:0/96'])
 export class Destinations {
   readonly #plainHttp: boolean
   readonly #networks: AddressList
+  readonly #setting: string
   readonly #resolve: Resolve
 
   /** @throws {Error} if an entry is not a network */
-  constructor({ plainHttp, networks, resolve }: DestinationOptions) {
+  constructor({ plainHttp, networks, setting, resolve }: DestinationOptions) {
     this.#plainHttp = plainHttp
     this.#networks = new AddressList(networks)
+    this.#setting = setting
     this.#resolve = resolve ?? ((hostname) => resolveName(hostname, { all: true }))
   }
 
@@ -70,7 +75,13 @@ export class Destinations {
     // The URL parser has normalized every form of an IPv4 address.
     const address = hostname.replace(/^\[(.+)\]$/, '$1')
     const addresses = isLocalhost.test(hostname) ? ['127.0.0.1', '::1'] : isIP(address) === 0 ? [] : [address]
-    return addresses.length > 0 && !addresses.some((one) => this.#allows(one)) ? refused : undefined
+    if (addresses.length === 0 || addresses.some((one) => this.#allows(one))) return undefined
+    return `resolves to an address that is not public: the operator can allow it with the setting ${this.#setting}`
+  }
+
+  /** The error of a name without an allowed address. */
+  get unreachable(): string {
+    return `not sent: the name does not resolve to a public address (or to one in the setting ${this.#setting})`
   }
 
   /** Returns only allowed addresses; for other names it never calls back. */
@@ -92,13 +103,6 @@ export class Destinations {
     return isPublic(address) || this.#networks.has(address)
   }
 }
-
-/** The error of a name without an allowed address. */
-export const unreachable =
-  'not sent: the name does not resolve to a public address (or to one in the setting webhookNetworks)'
-
-const refused =
-  'resolves to an address that is not public: the operator can allow it with the setting webhookNetworks'
 
 function isPublic(address: string): boolean {
   if (isIP(address) === 4 || mapped.has(address)) return !special.has(address)

@@ -1,7 +1,9 @@
 import t from 'tap'
-import { Destinations } from '../../src/webhook/destinations.ts'
+import { type DestinationOptions, Destinations } from '../src/destinations.ts'
 
-const https = new Destinations({ plainHttp: false, networks: [] })
+const destinationsOf = (options: Omit<DestinationOptions, 'setting'>) =>
+  new Destinations({ ...options, setting: 'networks' })
+const https = destinationsOf({ plainHttp: false, networks: [] })
 
 /** What a connection to a name gets that has these addresses. */
 function connecting(destinations: Destinations, all: boolean) {
@@ -66,7 +68,7 @@ t.test('a public address, or a name before its lookup, is not refused', async (t
 })
 
 t.test('only allowed networks can be reached, in every notation', async (t) => {
-  const some = new Destinations({ plainHttp: false, networks: ['10.0.0.0/8', 'fd12::/16', '192.168.0.7'] })
+  const some = destinationsOf({ plainHttp: false, networks: ['10.0.0.0/8', 'fd12::/16', '192.168.0.7'] })
   for (const url of [
     'https://10.1.2.3/',
     'https://[::ffff:10.1.2.3]/',
@@ -79,13 +81,13 @@ t.test('only allowed networks can be reached, in every notation', async (t) => {
   for (const url of ['https://127.0.0.1/', 'https://[fd13::1]/', 'https://192.168.0.8/'])
     t.match(some.refusal(new URL(url)), /not public/, url)
   for (const network of ['10.0.0.0/33', '10.0.0', 'shop.example/8', 'fd12::/129', ''])
-    t.throws(() => new Destinations({ plainHttp: false, networks: [network] }), network)
+    t.throws(() => destinationsOf({ plainHttp: false, networks: [network] }), network)
 })
 
 t.test('http, a user, a password and a fragment are refused', async (t) => {
   t.match(https.refusal(new URL('http://shop.example/')), /https/)
   t.match(https.refusal(new URL('ftp://shop.example/')), /https/)
-  const http = new Destinations({ plainHttp: true, networks: [] })
+  const http = destinationsOf({ plainHttp: true, networks: [] })
   t.equal(http.refusal(new URL('http://shop.example/')), undefined)
   for (const url of ['https://ann@shop.example/', 'https://:pw@shop.example/', 'https://shop.example/#a'])
     t.match(https.refusal(new URL(url)), /not have a user/, url)
@@ -95,7 +97,7 @@ t.test(
   'a connection is made to public addresses of a name alone, and to none where it has no other',
   async (t) => {
     const named = (...addresses: string[]) =>
-      new Destinations({
+      destinationsOf({
         plainHttp: false,
         networks: [],
         resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),

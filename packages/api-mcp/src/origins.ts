@@ -1,0 +1,28 @@
+import {
+  localhostAllowedHostnames,
+  validateHostHeader,
+  validateOriginHeader,
+} from '@modelcontextprotocol/server'
+import type { FastifyRequest } from 'fastify'
+import { problem } from './module.ts'
+
+/**
+ * Refuses a page of another site, and a foreign name of this machine (DNS
+ * rebinding). Clients that are no browsers send no `Origin`. Behind a proxy the name is the proxy's
+ * business.
+ * @param origins allowed besides this machine: `https://chat.example`
+ * @throws {Problem} `foreign-origin`
+ */
+export function assertOwnOrigin({ headers, socket }: FastifyRequest, origins: readonly string[]): void {
+  const local = localhostAllowedHostnames()
+  const allowed = [...local, ...origins.map((origin) => new URL(origin).hostname)]
+  const isDirect = headers['x-forwarded-for'] === undefined && isLoopback(socket.localAddress)
+  const hasOwnName = !isDirect || validateHostHeader(headers.host, allowed).ok
+  if (hasOwnName && validateOriginHeader(headers.origin, allowed).ok) return
+  throw problem(
+    'foreign-origin',
+    `The request comes from ${headers.origin ?? headers.host}: the operator can allow it with the setting origins of api-mcp.`,
+  )
+}
+
+const isLoopback = (address = '') => address === '::1' || /^(::ffff:)?127\./.test(address)

@@ -1,0 +1,103 @@
+import t, { type Test } from 'tap'
+import { connect, shop } from './mcp-host.ts'
+
+/** A module with a route for a scope, one for admin and one that sends no JSON. */
+const office = (t: Test) => ({
+  directory: t.testdir({
+    'package.json': JSON.stringify({
+      name: 'office',
+      version: '1.0.0',
+      type: 'module',
+      exports: './index.js',
+      mortise: {
+        id: 'office',
+        host: '*',
+        routes: ['GET /office/report', 'GET /office/secret', 'GET /office/logo'],
+      },
+    }),
+    'index.js': `export default async (app) => {
+      const response = { 200: { type: 'object', properties: { said: { type: 'string' } } } }
+      const get = (path, access) =>
+        app.get(path, { config: { access }, schema: { summary: path, response } }, async () => ({ said: path }))
+      get('/office/report', 'office:read')
+      get('/office/secret', 'admin')
+      app.get('/office/logo', { config: { access: 'public' }, schema: { response: { 200: { content: { 'image/png': { schema: {} } } } } } },
+        async (_request, reply) => reply.type('image/png').send(Buffer.from([1])))
+    }`,
+  }),
+})
+
+async function toolNames(t: Test, settings: object, scope?: string) {
+  const { user } = await shop(t, { modules: [office(t)], config: { modules: { 'api-mcp': settings } } })
+  const client = await connect(t, user('ann', scope))
+  return { client, names: (await client.listTools()).tools.map(({ name }) => name) }
+}
+
+t.test('a token without the scope sees no such tool, and cannot call it', async (t) => {
+  const without = await toolNames(t, {}, 'purchase:read')
+  t.notOk(without.names.includes('getOfficeReport'))
+  await t.rejects(without.client.callTool({ name: 'getOfficeReport', arguments: {} }), /no tool/)
+  const { client, names } = await toolNames(t, {}, 'office:read')
+  t.ok(names.includes('getOfficeReport'))
+  t.match(await client.callTool({ name: 'getOfficeReport', arguments: {} }), {
+    structuredContent: { said: '/office/report' },
+  })
+  t.notOk(names.includes('getOfficeLogo'), 'what sends no JSON is no tool')
+})
+
+t.test('a route for admin is offered only if the operator names it', async (t) => {
+  t.notOk((await toolNames(t, {}, 'admin')).names.includes('getOfficeSecret'))
+  const { names } = await toolNames(
+    t,
+    { include: ['GET /office/secret', 'api-cart'], exclude: ['DELETE /cart'] },
+    'admin',
+  )
+  t.ok(names.includes('getOfficeSecret'))
+  t.ok(names.includes('getCart'))
+  t.notOk(names.includes('deleteCart'))
+  t.notOk(names.includes('getPurchase'))
+})
+
+t.test('readOnly offers what only reads', async (t) => {
+  const { names } = await toolNames(t, { readOnly: true })
+  t.ok(names.length > 3)
+  t.same(
+    names.filter((name) => !name.startsWith('get')),
+    [],
+  )
+})
+
+t.test('a page of another site, and a strange name of this machine, are refused', async (t) => {
+  const { app } = await shop(t, { config: { modules: { 'api-mcp': { origins: ['https://chat.example'] } } } })
+  const payload = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+  const send = async (headers: Record<string, string>) =>
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/mcp',
+        headers: { host: 'localhost:3000', accept: 'application/json, text/event-stream', ...headers },
+        payload,
+      })
+    ).statusCode
+  t.equal(await send({}), 200)
+  for (const origin of ['http://localhost:8080', 'https://chat.example'])
+    t.equal(await send({ origin }), 200, origin)
+  for (const origin of ['https://evil.example', 'null', 'https://chat.example.evil.example'])
+    t.equal(await send({ origin }), 403, origin)
+})
+
+t.test('clients find the issuers of tokens where they look for them', async (t) => {
+  const authorizationServers = ['https://login.example']
+  const { app } = await shop(t, { config: { modules: { 'api-mcp': { authorizationServers } } } })
+  const found = await app.inject({
+    url: '/.well-known/oauth-protected-resource/mcp',
+    headers: { host: 'shop.example' },
+  })
+  t.same(found.json(), {
+    resource: 'http://shop.example/mcp',
+    authorization_servers: authorizationServers,
+    bearer_methods_supported: ['header'],
+  })
+  const { app: none } = await shop(t)
+  t.match(await none.inject('/.well-known/oauth-protected-resource'), { statusCode: 404 })
+})
