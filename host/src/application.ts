@@ -207,6 +207,11 @@ export class Application {
         if (failure === undefined) logger.info('checkpoints of the write-ahead log succeed again')
         else logger.error(failure, walMessage(config.databaseFile ?? ''))
       },
+      onSlowRead: (statement, milliseconds) =>
+        logger.warn(
+          { statement, milliseconds: Math.round(milliseconds) },
+          'a read held all callers up: declare it by { long: true }, or add an index',
+        ),
       observer: metrics,
       keepFree: { bytes: config.storage.minFreeBytes },
     })

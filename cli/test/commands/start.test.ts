@@ -16,7 +16,7 @@ const old = `--import=data:text/javascript,${encodeURIComponent("Object.definePr
 const prepared = copiesOf(async ({ root, run }) => {
   const slow = await sampleTarball(join(root, 'slow.tgz'), {
     id: 'slow',
-    manifest: { routes: ['GET /slow', 'POST /slow'] },
+    manifest: { routes: ['GET /slow', 'POST /slow', 'POST /slow/read'] },
     plugin: `const released = () => new Promise((resolve) => process.once('SIGUSR2', resolve))
       if (process.env.HOLD_START) {
         const timer = setInterval(() => {}, 1000)
@@ -31,7 +31,10 @@ const prepared = copiesOf(async ({ root, run }) => {
         console.error('slow has begun')
         await held
         return { done: true }
-      })`,
+      })
+      const { sql } = await import('@mortise/module-sdk')
+      app.post('/slow/read', { config: { access: 'public' } }, () => context.database.one(sql\`
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT max(i) AS last FROM n\`))`,
   })
   const installed = await run('module-install', slow)
   if (installed.exitCode !== 0) throw new Error(installed.stdout)
@@ -125,6 +128,17 @@ for (const [name, options] of [
     t.strictSame(await leftovers(directory), [])
   })
 }
+
+t.test('a read that held all callers up is named once, with what to do', async (t) => {
+  const { host, ask } = await serve(t)
+  for (let time = 0; time < 2; time += 1)
+    t.match(await ask('/slow/read', { method: 'POST' }), { status: 200, body: { last: 2_000_000 } })
+  host.child.kill('SIGTERM')
+  t.equal(await host.ended, 0)
+  const statement = /WITH RECURSIVE n/
+  t.match(logged(host, /\{ long: true \}/), [{ level: 40, statement, milliseconds: Number }])
+  t.equal(logged(host, /\{ long: true \}/).length, 1)
+})
 
 t.test('a signal right after the start is a normal stop', async (t) => {
   const { directory } = await prepared(t)

@@ -60,6 +60,13 @@ const docChange = (method: string, path: string, set: string, body = 'NewBook') 
     if (changed === 0) throw problem('book-not-found')
     return { id: request.params.id }
   }))`
+const starsOf = (path: string, declared = '') =>
+  get(
+    path,
+    `async ({ caller }) => database.one(sql\`SELECT CAST(coalesce(sum(stars + length(title)), 0) AS BIGINT) AS stars FROM shelf_doc WHERE owner = \${caller.id}\`${declared})`,
+    '',
+    'Type.Object({ stars: Type.Integer() })',
+  )
 const claimDocs = {
   'yield* run(sql`DELETE FROM shelf_filled WHERE owner = ${guest}`)': `yield* run(sql\`DELETE FROM shelf_filled WHERE owner = \${guest}\`)\n    ${claimOf('doc')}`,
 }
@@ -89,6 +96,8 @@ export const deeper: readonly (readonly Mistake[])[] = [
       `${post('/shelf-loan', "const id = newId('loan'); yield* run(sql`INSERT INTO shelf_loan (id, owner, book) VALUES (${id}, ${request.caller.id}, ${request.body.bookId})`); return { id }", 'Strict({ bookId: Type.String() })')}
       ${get('/shelf-loan', 'async ({ caller }) => ({ data: await database.many(sql`SELECT loan.id, shelf.title FROM shelf_loan AS loan JOIN shelf ON shelf.id = loan.book WHERE loan.owner = ${caller.id} ORDER BY loan.id LIMIT 50`) })', '', 'List(Book)')}`,
       {
+        // No loan has a book, so the LIMIT is never reached.
+        also: ['long-read'],
         routes: ['GET /shelf-loan', 'POST /shelf-loan'],
         files: {
           ...table('003', 'loan', 'owner TEXT NOT NULL, book TEXT NOT NULL'),
@@ -599,6 +608,31 @@ export const deeper: readonly (readonly Mistake[])[] = [
         '/shelf-doc-titled',
         "async ({ caller, query }) => ({ data: await database.many(sql`SELECT id, title FROM shelf_doc WHERE title = ${query.title} AND owner || '' = ${caller.id} ORDER BY title LIMIT 20`) })",
         'querystring: Strict({ title: Type.String() })',
+        'List(Book)',
+      ),
+    ),
+    at(
+      'a sum over all rows of a caller',
+      'long-read',
+      'GET /shelf-doc-stars',
+      `${starsOf('/shelf-doc-stars')}
+      ${starsOf('/shelf-doc-stars-declared', ', { long: true }')}
+      ${get(
+        '/shelf-doc-some',
+        'async ({ caller }) => database.one(sql`SELECT count(*) AS stars FROM (SELECT 1 FROM shelf_doc WHERE owner = ${caller.id} LIMIT 1001) AS some`)',
+        '',
+        'Type.Object({ stars: Type.Integer() })',
+      )}`,
+      { routes: ['GET /shelf-doc-stars', 'GET /shelf-doc-stars-declared', 'GET /shelf-doc-some'] },
+    ),
+    at(
+      'a search in all texts of a caller, in a snapshot',
+      'long-read',
+      'GET /shelf-doc-found',
+      get(
+        '/shelf-doc-found',
+        "async ({ caller }) => ({ data: await database.snapshot(() => many(sql`SELECT id, title FROM shelf_doc WHERE owner = ${caller.id} AND instr(lower(title), 'tea') > 0 ORDER BY id LIMIT 20`)) })",
+        '',
         'List(Book)',
       ),
     ),

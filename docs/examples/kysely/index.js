@@ -29,7 +29,7 @@ export default defineModule('review').plugin(async (app, { database, onClaim }) 
         .$if(product !== undefined, (query) => query.where('product', '=', String(product)))
         .$if(minStars !== undefined, (query) => query.where('stars', '>=', Number(minStars)))
         .orderBy('stars', 'desc')
-        .orderBy('id')
+        .orderBy('id', 'desc')
         .limit(100)
       return { data: await database.snapshot(() => rowsOf(reviews)) }
     },

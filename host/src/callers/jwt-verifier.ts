@@ -6,7 +6,7 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import type { OwnIssuer, TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
-import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
+import { issuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
 import { type KeySource, keySource } from './published-keys.ts'
 import { userOf } from './token-user.ts'
 import type { User } from './user.ts'
@@ -40,8 +40,7 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Ve
   // RFC 9864 renames the algorithm for Ed25519.
   const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
   const source = keySource(config)
-  const { find } = new IssuerKeys(source, log)
-  const verify = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
+  const verify = verifier(config, KEYS_MAX_AGE, issuerKeys(source, log), { audience, algorithms })
   const blame = blameKeys(source, log)
   return (token) => verify(token).catch(blame)
 }

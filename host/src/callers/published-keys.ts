@@ -1,8 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
 import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
-/** Limit for a whole fetch, in milliseconds. */
-const TIMEOUT = 5_000
 /** Bytes of a decompressed document: some hundred keys with their certificates. */
 const DOCUMENT_SIZE = 256 * 1024
 
@@ -10,18 +8,16 @@ export interface KeySource {
   /** The URL requested first, for the log. */
   readonly url: string
   /** Reads the keys without a check of the result. Rejects with a message for the operator. */
-  read(): Promise<JSONWebKeySet>
+  read(signal: AbortSignal): Promise<JSONWebKeySet>
 }
 
 /** Uses `jwksUri` or the issuer's metadata (OpenID Connect Discovery 1.0 §4), nothing else. */
 export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jwksUri'>): KeySource {
-  if (jwksUri !== undefined)
-    return { url: jwksUri, read: () => readJson(jwksUri, AbortSignal.timeout(TIMEOUT)) }
+  if (jwksUri !== undefined) return { url: jwksUri, read: (signal) => readJson(jwksUri, signal) }
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   return {
     url,
-    async read() {
-      const signal = AbortSignal.timeout(TIMEOUT)
+    async read(signal) {
       const metadata = await readJson<{ issuer?: unknown; jwks_uri?: unknown } | null>(url, signal)
       if (metadata?.issuer !== issuer) throw new Error(`${url} is not the metadata of the issuer "${issuer}"`)
       const found = metadata.jwks_uri

@@ -9,9 +9,12 @@ export async function backgroundMetrics(
   modules: ReadonlySet<string>,
 ): Promise<MetricFamily[]> {
   const [subscriptions, works] = await storage
-    .snapshot(function* () {
-      return [yield* readSubscriptions(), yield* readWorks()] as const
-    })
+    .snapshot(
+      function* () {
+        return [yield* readSubscriptions(), yield* readWorks()] as const
+      },
+      { long: true },
+    )
     .catch(() => [[], []])
   const handling = subscriptions.filter(({ module }) => modules.has(module))
   const working = works.filter(({ module }) => modules.has(module))

@@ -13,7 +13,7 @@ export async function lastTokenExpiry(directory: string, storage?: Storage): Pro
   if (storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')) {
     let before = Number.MAX_SAFE_INTEGER
     for (let isWhole = false; !isWhole; ) {
-      const rows = await storage.snapshot(() => mintedBefore(before))
+      const rows = await storage.snapshot(() => mintedBefore(before), { long: true })
       times.push(...rows.map(({ at, details }) => expiryOf(at, JSON.parse(details ?? '{}'))))
       before = rows.at(-1)?.seq ?? before
       isWhole = rows.length < MOST_ROWS

@@ -78,7 +78,7 @@ export async function readAudit(
 ): Promise<AuditRecord[]> {
   await (storage && importPendingRecords(directory, storage).catch(() => {}))
   const hasTrail = storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')
-  const records = hasTrail ? await storage.snapshot(() => readTrail(query)) : []
+  const records = hasTrail ? await storage.snapshot(() => readTrail(query), { long: true }) : []
   const waiting = query.before === undefined ? await readPendingRecords(directory) : []
   const pending = waiting.map(({ id: _, ...record }) => ({ seq: null, requestId: null, ...record }))
   return [...pending.reverse(), ...records].slice(0, query.limit)

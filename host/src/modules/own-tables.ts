@@ -1,4 +1,4 @@
-import type { Database, Sql } from '@mortise/module-sdk'
+import type { Database, ReadOptions, Sql } from '@mortise/module-sdk'
 import { StatementCheck } from '@mortise/storage'
 
 /** The prefix of tables to its owner: a module's id, or `the host`. */
@@ -17,16 +17,16 @@ export const ownTables = (module: string, owners: TableOwners) =>
 /** The database for the code that `check` is about. */
 export function checkedDatabase(database: Database, check: StatementCheck): Database {
   const checked =
-    <Result>(read: (query: Sql) => Promise<Result>) =>
-    (query: Sql): Promise<Result> => {
+    <Result>(read: (query: Sql, options?: ReadOptions) => Promise<Result>) =>
+    (query: Sql, options?: ReadOptions): Promise<Result> => {
       const refusal = check.refusal(query)
-      return refusal ? Promise.reject(refusal) : read(query)
+      return refusal ? Promise.reject(refusal) : read(query, options)
     }
   return {
     many: checked(database.many.bind(database)) as Database['many'],
     maybeOne: checked(database.maybeOne.bind(database)) as Database['maybeOne'],
     one: checked(database.one.bind(database)) as Database['one'],
-    snapshot: (steps) => database.snapshot(check.of(steps)),
+    snapshot: (steps, options) => database.snapshot(check.of(steps), options),
     transaction: (steps) => database.transaction(check.of(steps)),
   }
 }

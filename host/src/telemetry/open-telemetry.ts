@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { FastifyOtelInstrumentation } from '@fastify/otel'
-import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
+import { type Database, DatabaseError, type ReadOptions, type Sql } from '@mortise/module-sdk'
 import { engines, type Storage } from '@mortise/storage'
 import {
   context,
@@ -19,6 +19,8 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
 import { settlesWithin } from './settles-within.ts'
+
+type Read = [query: Sql, options?: ReadOptions]
 
 /** Time limit for sending the remaining spans, in milliseconds. */
 const FLUSH_TIMEOUT = 2_000
@@ -99,10 +101,10 @@ export class OpenTelemetry {
       )
     }
     return {
-      many: <Row>(query: Sql) => inSpan('read', () => database.many<Row>(query)),
-      maybeOne: <Row>(query: Sql) => inSpan('read', () => database.maybeOne<Row>(query)),
-      one: <Row>(query: Sql) => inSpan('read', () => database.one<Row>(query)),
-      snapshot: (steps) => inSpan('snapshot', () => database.snapshot(steps)),
+      many: <Row>(...read: Read) => inSpan('read', () => database.many<Row>(...read)),
+      maybeOne: <Row>(...read: Read) => inSpan('read', () => database.maybeOne<Row>(...read)),
+      one: <Row>(...read: Read) => inSpan('read', () => database.one<Row>(...read)),
+      snapshot: (...read) => inSpan('snapshot', () => database.snapshot(...read)),
       transaction: (steps) => inSpan('transaction', () => database.transaction(steps)),
     }
   }

@@ -59,7 +59,9 @@ export function fetchPublic(
   if (refusal !== undefined) return Promise.resolve(noResponse(`not sent: the URL ${refusal}`))
   return new Promise((resolve) => {
     let isLookingUp = false
-    const deadline = AbortSignal.timeout(timeLimit)
+    const late = new AbortController()
+    const deadline = late.signal
+    const timer = setTimeout(() => late.abort(), timeLimit).unref()
     const signal = ended ? AbortSignal.any([deadline, ended]) : deadline
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method,
@@ -96,6 +98,7 @@ export function fetchPublic(
     })
     // Also for a response that asks for another protocol.
     request.on('close', () => {
+      clearTimeout(timer)
       if (!responded) resolve(noResponse('the connection ended without a response'))
     })
     request.end(body)

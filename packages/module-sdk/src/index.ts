@@ -83,6 +83,7 @@ export {
   maybeOne,
   type NewEvent,
   one,
+  type ReadOptions,
   type RouteResponse,
   respond,
   run,

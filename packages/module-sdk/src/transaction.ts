@@ -189,18 +189,31 @@ export function respond<Status extends number, Body>(
 export const isRouteResponse = (value: unknown): value is RouteResponse =>
   typeof value === 'object' && value !== null && kRouteResponse in value
 
+/** How a read runs. */
+export interface ReadOptions {
+  /**
+   * It may go through many rows, so that it takes more than some milliseconds. On SQLite it runs in
+   * a thread beside the event loop, where it costs more than a short read does. Every other read
+   * runs on the event loop, and all callers wait for it.
+   */
+  readonly long?: boolean
+}
+
 /** The database for modules, independent of the engine. */
 export interface Database {
-  /** One read, outside a transaction. */
-  many<Row>(query: Sql): Promise<Row[]>
-  maybeOne<Row>(query: Sql): Promise<Row | undefined>
+  /**
+   * One read, outside a transaction.
+   * @throws {DatabaseError} `refused` for more than 100,000 rows
+   */
+  many<Row>(query: Sql, options?: ReadOptions): Promise<Row[]>
+  maybeOne<Row>(query: Sql, options?: ReadOptions): Promise<Row | undefined>
   /** @throws {DatabaseError} `no-row` */
-  one<Row>(query: Sql): Promise<Row>
+  one<Row>(query: Sql, options?: ReadOptions): Promise<Row>
   /**
    * Several reads of the same moment.
    * @throws {DatabaseError} `read-only` for a write
    */
-  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result>
+  snapshot<Result>(steps: () => Transaction<Result>, options?: ReadOptions): Promise<Result>
   /**
    * All or nothing. Resolves when the commit is durable. An error from `steps` rolls the
    * transaction back and rejects. Inside a request use `request.transaction`, which decides the

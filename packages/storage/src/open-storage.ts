@@ -16,6 +16,7 @@ import { toDatabaseError } from './sqlite/database-error.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { keepNewestTime, newestTimeOf } from './sqlite/newest-time.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
+import type { OnSlowRead } from './sqlite/reads.ts'
 import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
@@ -40,6 +41,11 @@ export interface OpenOptions {
    * with the error of the last one at the end; if absent, that error rejects `close`. SQLite only.
    */
   readonly onCheckpoint?: (failure: Error | undefined) => void
+  /**
+   * Called once for each statement that was slow on the event loop, although its read was not
+   * declared as long; with its text and its milliseconds. SQLite only.
+   */
+  readonly onSlowRead?: OnSlowRead
   /** Creates a missing database; true by default. */
   readonly create?: boolean
   /** False for a SQLite database that nobody keeps: a power failure may lose it. */
@@ -73,6 +79,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     rehearse = false,
     schema,
     onCheckpoint,
+    onSlowRead,
     outbox,
     observer,
     keepFree,
@@ -113,7 +120,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       clock.now()
       const onClosed = setCurrentTime(() => clock.now())
       return new SqliteStorage({
-        ...{ writer, reader, lock, onFatal, onCheckpoint, rehearse, outbox, observer, space },
+        ...{ writer, reader, lock, onFatal, onCheckpoint, onSlowRead, rehearse, outbox, observer, space },
         onClosed,
       })
     } catch (error) {

@@ -82,6 +82,7 @@ t.test('bytes of a read in a thread are a Buffer too', async (t) => {
   )
   const rows = await storage.many<{ bytes: Buffer }>(
     sql`SELECT bytes FROM picture WHERE bytes = ${values[2] as Buffer}`,
+    { long: true },
   )
   t.equal(rows.length, 12_000)
   t.ok(rows.every(({ bytes }) => Buffer.isBuffer(bytes) && bytes.toString('hex') === 'ff005c78'))

@@ -16,7 +16,8 @@ const overview = <State>(
     changesNothing: true,
     input: Type.Object({ limit: Type.Integer() }),
     async run({ storage }, { limit }) {
-      return hasTable(await storage.applied(), table) ? await storage.snapshot(() => read(limit)) : none
+      if (!hasTable(await storage.applied(), table)) return none
+      return await storage.snapshot(() => read(limit), { long: true })
     },
     withoutDatabase: async () => none as NoInfer<State>,
   })

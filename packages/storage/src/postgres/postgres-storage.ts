@@ -55,7 +55,10 @@ export interface PostgresOptions {
   readonly onClosed: () => void
 }
 
-/** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
+/**
+ * Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. The
+ * server reads beside the event loop whether a read is declared as long or not.
+ */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly isShared = engines.postgres.isShared

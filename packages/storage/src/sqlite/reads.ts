@@ -1,91 +1,76 @@
+import type { ReadOptions } from '@mortise/module-sdk'
 import { type Sql, sql } from '@mortise/module-sdk/sql'
 import type { Transaction } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError } from '../port/errors.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { driveAsync, generatorOf, type Outbox, StepReader } from '../port/steps.ts'
 import { type Connection, driveOn, type PreparedStatement } from './connection.ts'
-import { type ReadPlan, readPlan } from './read-plan.ts'
 import { type ReadThread, ReadThreads } from './read-threads.ts'
-import { FEW_ROWS, RowCounts, SMALL_FOR } from './row-counts.ts'
+
+/** From then on a read on the event loop is a slow one, in milliseconds. */
+const SLOW = 100
 
 /** In a transaction the first read decides which state all show. */
 const opening = sql`SELECT 1 FROM sqlite_schema LIMIT 1`
 
-interface Judged {
-  readonly plan: ReadPlan
-  isLong: boolean
-  until: number
-}
+/** Called once for each statement that is slow although its read was not declared as long. */
+export type OnSlowRead = (statement: string, milliseconds: number) => void
 
 /**
- * The reads of a database. A read of few rows runs at once, on a connection of the event loop; a
- * read of many rows, judged by its plan and the row counts, runs in a thread.
+ * The reads of a database. A read that is declared as long runs in a thread; any other one at once,
+ * on a connection of the event loop.
  */
 export class Reads {
   readonly #connection: Connection
   readonly #threads: ReadThreads
-  readonly #counts: RowCounts
   readonly #steps: StepReader
-  #judged = new WeakMap<PreparedStatement, Judged>()
+  readonly #onSlow: OnSlowRead | undefined
+  readonly #slow = new WeakSet<PreparedStatement>()
   /** While reads show the state before a COMMIT. */
   #held: PromiseWithResolvers<void> | undefined
   readonly #hold: PreparedStatement
 
-  constructor(connection: Connection, outbox?: Outbox) {
+  constructor(connection: Connection, outbox?: Outbox, onSlow?: OnSlowRead) {
     this.#connection = connection
     this.#steps = new StepReader(outbox)
+    this.#onSlow = onSlow
     this.#hold = connection.prepare(opening)
     this.#threads = new ReadThreads(connection.database.name)
-    this.#counts = new RowCounts(connection.database, async (query) => {
-      const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
-      return row
+  }
+
+  many<Row>(query: Sql, { long }: ReadOptions = {}): Row[] | Promise<Row[]> {
+    if (long) return this.#inThread((thread) => this.#readIn<Row>(thread, query, 'rows'))
+    return this.#onLoop(query, (prepared) => {
+      const rows = this.#connection.all<Row>(query, prepared)
+      assertFewRows(rows.length, prepared.text)
+      return rows
     })
   }
 
-  many<Row>(query: Sql): Row[] | Promise<Row[]> {
-    const prepared = this.#connection.prepare(query)
-    if (this.#isLong(prepared, query)) return this.#inThread((thread) => thread.read<Row>(query, 'rows'))
-    const rows = this.#connection.all<Row>(query, prepared)
-    assertFewRows(rows.length, prepared.text)
-    return rows
+  first<Row>(query: Sql, { long }: ReadOptions = {}): Row | undefined | Promise<Row | undefined> {
+    if (long) return this.#inThread(async (thread) => (await this.#readIn<Row>(thread, query, 'first'))[0])
+    return this.#onLoop(query, (prepared) => this.#connection.first<Row>(query, prepared))
   }
 
-  first<Row>(query: Sql): Row | undefined | Promise<Row | undefined> {
-    const prepared = this.#connection.prepare(query)
-    if (!this.#isLong(prepared, query)) return this.#connection.first<Row>(query, prepared)
-    return this.#inThread(async (thread) => (await thread.read<Row>(query, 'first'))[0])
-  }
-
-  /**
-   * Begins on the event loop's connection, and starts again in a thread if it turns out to be long.
-   */
-  snapshot<Result>(steps: () => Transaction<Result>): Result | Promise<Result> {
+  snapshot<Result>(steps: () => Transaction<Result>, { long }: ReadOptions = {}): Result | Promise<Result> {
+    if (long) return this.#inThread((thread) => this.#snapshotIn(thread, steps))
     const connection = this.#connection
     const held = this.#held
-    let isLong = false
     if (held === undefined) connection.begin()
     try {
       return driveOn(
         {
           get inTransaction() {
-            return connection.inTransaction && !isLong
+            return connection.inTransaction
           },
-          execute: (statement) => {
-            const { query } = statement
-            isLong = this.#isLong(connection.prepare(query), query)
-            if (isLong) throw new Error('it is read in a thread')
-            return connection.execute(statement)
-          },
+          execute: (statement) => this.#onLoop(statement.query, () => connection.execute(statement)),
         },
         steps,
         (step) => this.#steps.read(step),
       )
-    } catch (error) {
-      if (!isLong) throw error
     } finally {
       if (held === undefined && connection.inTransaction) connection.rollback()
     }
-    return this.#inThread((thread) => this.#snapshotIn(thread, steps))
   }
 
   /**
@@ -107,8 +92,6 @@ export class Reads {
   /** Call it after a schema change. */
   schemaChanged(): void {
     this.#connection.schemaChanged()
-    this.#judged = new WeakMap()
-    this.#counts.clear()
     this.#threads.schemaChanged()
   }
 
@@ -124,16 +107,17 @@ export class Reads {
     return result
   }
 
+  #readIn<Row>(thread: ReadThread, query: Sql, want: 'rows' | 'first'): Promise<Row[]> {
+    this.#connection.prepare(query)
+    return thread.read<Row>(query, want)
+  }
+
   async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {
     thread.report('begin')
     try {
       return await driveAsync(
         () => generatorOf(steps),
-        (step) => {
-          const { query } = this.#steps.read(step)
-          this.#connection.prepare(query)
-          return thread.read(query, 'rows')
-        },
+        async (step) => this.#readIn(thread, this.#steps.read(step).query, 'rows'),
         (error) => error instanceof BrokenStorageError || thread.ended !== undefined,
       )
     } finally {
@@ -141,14 +125,15 @@ export class Reads {
     }
   }
 
-  #isLong(prepared: PreparedStatement, { values }: Sql): boolean {
-    const now = performance.now()
-    const known = this.#judged.get(prepared)
-    if (known !== undefined && known.until > now) return known.isLong
-    const plan = known?.plan ?? readPlan(this.#connection.database, prepared.text, values.length)
-    const isLong = plan((loop) => this.#counts.of(loop)) > FEW_ROWS
-    // A read that was not measured yet is judged again soon.
-    this.#judged.set(prepared, { plan, isLong, until: now + (isLong ? 1_000 : SMALL_FOR) })
-    return isLong
+  #onLoop<Result>(query: Sql, read: (prepared: PreparedStatement) => Result): Result {
+    const prepared = this.#connection.prepare(query)
+    const begun = performance.now()
+    const result = read(prepared)
+    const took = performance.now() - begun
+    if (took > SLOW && !this.#slow.has(prepared)) {
+      this.#slow.add(prepared)
+      this.#onSlow?.(prepared.text, took)
+    }
+    return result
   }
 }

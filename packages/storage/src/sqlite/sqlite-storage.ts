@@ -1,3 +1,4 @@
+import type { ReadOptions } from '@mortise/module-sdk'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/transaction'
 import type { FileLock } from '../files/file-lock.ts'
@@ -18,7 +19,7 @@ import { Checkpoints } from './checkpoints.ts'
 import { type Connection, retryWhileBusy } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { GroupCommit } from './group-commit.ts'
-import { Reads } from './reads.ts'
+import { type OnSlowRead, Reads } from './reads.ts'
 import { runInThread } from './run-in-thread.ts'
 import { databaseSchema, readLedger } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
@@ -64,6 +65,7 @@ export class SqliteStorage implements Storage {
     readonly lock: FileLock
     readonly onFatal: (error: Error) => void
     readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
+    readonly onSlowRead?: OnSlowRead | undefined
     readonly onClosed: () => void
     readonly rehearse: boolean
     readonly outbox?: Outbox | undefined
@@ -73,7 +75,7 @@ export class SqliteStorage implements Storage {
     this.#writer = options.writer
     this.#refusals = new WriteRefusals(options.space)
     this.#reader = options.reader
-    this.#reads = new Reads(options.reader, options.outbox)
+    this.#reads = new Reads(options.reader, options.outbox, options.onSlowRead)
     this.#outbox = options.outbox
     this.#lock = options.lock
     this.#onClosed = options.onClosed
@@ -113,21 +115,21 @@ export class SqliteStorage implements Storage {
     return this.#refusals.count
   }
 
-  many<Row>(query: Sql): Promise<Row[]> {
-    return this.#reading(() => this.#reads.many<Row>(query))
+  many<Row>(query: Sql, options?: ReadOptions): Promise<Row[]> {
+    return this.#reading(() => this.#reads.many<Row>(query, options))
   }
 
-  maybeOne<Row>(query: Sql): Promise<Row | undefined> {
-    return this.#reading(() => this.#reads.first<Row>(query))
+  maybeOne<Row>(query: Sql, options?: ReadOptions): Promise<Row | undefined> {
+    return this.#reading(() => this.#reads.first<Row>(query, options))
   }
 
-  async one<Row>(query: Sql): Promise<Row> {
-    const row = await this.maybeOne<Row>(query)
+  async one<Row>(query: Sql, options?: ReadOptions): Promise<Row> {
+    const row = await this.maybeOne<Row>(query, options)
     return row === undefined ? firstOf<Row>([]) : row
   }
 
-  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
-    return this.#reading(() => this.#reads.snapshot(steps))
+  snapshot<Result>(steps: () => Transaction<Result>, options?: ReadOptions): Promise<Result> {
+    return this.#reading(() => this.#reads.snapshot(steps, options))
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {

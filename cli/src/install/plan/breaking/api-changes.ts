@@ -2,12 +2,11 @@ import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
 import type { Manifest } from '@mortise/module-sdk/host'
 import { shapeOf } from '../checks/conflicts.ts'
 import type { BreakingChange } from './breaking-change.ts'
-import { narrowings } from './narrowings.ts'
-import { responseLosses } from './response-losses.ts'
+import { schemaChanges } from './schema-changes.ts'
 import type { SchemaView } from './schema-view.ts'
 
 // Uses no library: the ones for this runtime read only OpenAPI 3.0, or have no maintainer. It
-// compares only what callers may rely on: not descriptions, examples or headers.
+// compares what an operator acts on: access, fields, types and successes.
 
 /** The breaking changes between two versions of a module, in routes that both have. */
 export function apiChanges(
@@ -30,8 +29,6 @@ export function apiChanges(
     ]
   })
 }
-
-type Encoding = NonNullable<NonNullable<Operation['requestBody']>['content'][string]['encoding']>
 
 interface OperationView {
   readonly operation: Operation
@@ -76,7 +73,7 @@ function parameterChanges(old: OperationView, now: OperationView): string[] {
   const kept = before.flatMap(({ key, schema, what }) => {
     const same = after.find((one) => one.key === key)
     if (same === undefined) return key.startsWith('path') ? [] : [`${what} is removed`]
-    return narrowings(view(old, schema), view(now, same.schema), what)
+    return schemaChanges(view(old, schema), view(now, same.schema), what, 'sent')
   })
   return [...needed.map(({ what }) => `${what} is required now`), ...kept]
 }
@@ -86,26 +83,12 @@ function bodyChanges(old: OperationView, now: OperationView): string[] {
   if (before === undefined) return after?.required ? ['a body is required now'] : []
   if (after === undefined) return ['it no longer accepts a body']
   const needed = after.required && !before.required ? ['a body is required now'] : []
-  const media = Object.entries(before.content).flatMap(([type, { schema, encoding }]) => {
+  const media = Object.entries(before.content).flatMap(([type, { schema }]) => {
     const same = after.content[type]
     if (same === undefined) return [`it no longer accepts ${type}`]
-    const files = lostMediaTypes(encoding, same.encoding)
-    return [...files, ...narrowings(view(old, schema), view(now, same.schema), 'the body')]
+    return schemaChanges(view(old, schema), view(now, same.schema), 'the body', 'sent')
   })
   return [...needed, ...media]
-}
-
-/** Those of a file in a form. */
-function lostMediaTypes(old: Encoding = {}, now: Encoding = {}): string[] {
-  return Object.entries(old).flatMap(([name, { contentType }]) => {
-    const after = now[name]?.contentType.split(', ') ?? ['*/*']
-    const takes = (type: string) =>
-      [type, type.replace(/[^/]*$/, '*'), '*/*'].some((one) => after.includes(one))
-    const lost = contentType.split(', ').filter((type) => !takes(type))
-    return lost.map(
-      (type) => `"${name}" of the body can no longer be ${type === '*/*' ? 'of any type' : type}`,
-    )
-  })
 }
 
 /** Compares only success responses: a problem that no longer occurs breaks nothing. */
@@ -117,7 +100,8 @@ function responseChanges(old: OperationView, now: OperationView): string[] {
     return Object.entries(content).flatMap(([type, { schema }]) => {
       const media = same.content?.[type]
       if (media === undefined) return [`it no longer returns ${status} as ${type}`]
-      return responseLosses(view(old, schema), view(now, media.schema), `the ${status} response`)
+      const what = `the ${status} response`
+      return schemaChanges(view(old, schema), view(now, media.schema), what, 'received')
     })
   })
 }

@@ -24,37 +24,13 @@ export const inside = (view: SchemaView, schema: unknown): SchemaView => ({
 
 export const propertiesOf = ({ properties = {} }: JsonSchema) => properties as Record<string, JsonSchema>
 
-/**
- * The changes in the fields and items of an object or array.
- * @param inner compares two schemas of the same field or item
- * @param lossOf what is to be said of the field instead: `no longer has "text"`
- */
-export function partChanges(
-  [old, now]: readonly [JsonSchema, JsonSchema],
-  what: string,
-  inner: (old: unknown, now: unknown, what: string) => string[],
-  lossOf: (name: string) => string | undefined,
-): string[] {
-  const [before, after] = [propertiesOf(old), propertiesOf(now)]
-  const fields = Object.keys(before).flatMap((name) => {
-    const loss = lossOf(name)
-    if (loss !== undefined) return [`${what} ${loss}`]
-    return after[name] ? inner(before[name], after[name], `"${name}" of ${what}`) : []
-  })
-  return [...fields, ...(old.items && now.items ? inner(old.items, now.items, `each item of ${what}`) : [])]
-}
-
 export const requiredOf = ({ required = [] }: JsonSchema) => required as string[]
-
-/** The allowed values, if the schema lists them. */
-export function valuesOf(schema: JsonSchema): unknown[] | undefined {
-  return 'const' in schema ? [schema.const] : (schema.enum as unknown[] | undefined)
-}
 
 /** The allowed JSON types; undefined if all are allowed. */
 export function typesOf(schema: JsonSchema): string[] | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
-  return valuesOf(schema)?.map(typeOfValue)
+  const values = 'const' in schema ? [schema.const] : (schema.enum as unknown[] | undefined)
+  return values?.map(typeOfValue)
 }
 
 function typeOfValue(value: unknown): string {

@@ -7,7 +7,6 @@ interface Served {
   readonly access?: string
   readonly parameters?: readonly object[]
   readonly body?: JsonSchema
-  readonly encoding?: Readonly<Record<string, { readonly contentType: string }>>
   readonly bodyRequired?: boolean
   readonly responses?: Readonly<Record<string, JsonSchema>>
   readonly schemas?: Readonly<Record<string, JsonSchema>>
@@ -16,9 +15,7 @@ interface Served {
 
 /** What a probe reports of a module with one route. */
 function report({ path = '/note/{id}', ...served }: Served): ProbeReport {
-  const content = (schema: JsonSchema, encoding = served.encoding) => ({
-    content: { 'application/json': { schema, ...(encoding && { encoding }) } },
-  })
+  const content = (schema: JsonSchema) => ({ content: { 'application/json': { schema } } })
   const operation = {
     tags: ['note'],
     security: [],
@@ -49,11 +46,6 @@ const text = Type.Object({ text: Type.String() })
 const choice = (...values: string[]) =>
   Type.Object({ choice: Type.Union(values.map((one) => Type.Literal(one))) })
 
-const files = (contentType: string): Served => ({
-  ...body(text),
-  encoding: { text: { contentType } },
-})
-
 const breaks: Readonly<Record<string, [previous: Served, next: Served, says: RegExp]>> = {
   'a scope is needed': [
     {},
@@ -68,31 +60,13 @@ const breaks: Readonly<Record<string, [previous: Served, next: Served, says: Reg
   ],
   'a new parameter is needed': [{}, query({ name: 'q', required: true }), /"q" is required/],
   'a parameter goes': [query({ name: 'q' }), {}, /"q" is removed/],
-  'a parameter is narrowed': [
-    query({ name: 'q', schema: { type: 'integer', maximum: 100 } }),
-    query({ name: 'q', schema: { type: 'integer', maximum: 50 } }),
-    /"q" has maximum 50 now \(before: 100\)/,
-  ],
-  'a path parameter is narrowed': [
-    { parameters: [{ in: 'path', name: 'id', schema: { type: 'string' } }] },
-    {
-      path: '/note/{key}',
-      parameters: [{ in: 'path', name: 'key', schema: { type: 'string', pattern: '^n' } }],
-    },
-    /"id" has pattern "\^n" now \(before: none\)/,
+  'a parameter has another type': [
+    query({ name: 'q', schema: { type: 'number' } }),
+    query({ name: 'q', schema: { type: 'integer' } }),
+    /"q" can no longer be number/,
   ],
   'a body is needed': [{}, body(text), /a body is required now/],
   'a body was optional': [{ ...body(text), bodyRequired: false }, body(text), /a body is required now/],
-  'a file may have fewer media types': [
-    files('image/png, image/gif'),
-    files('image/png'),
-    /"text" of the body can no longer be image\/gif/,
-  ],
-  'a file may no longer be anything': [
-    files('*/*'),
-    files('image/*'),
-    /"text" of the body can no longer be of any/,
-  ],
   'no body is taken': [body(text), {}, /no longer accepts a body/],
   'a field is needed': [
     body(Type.Object({ text: Type.Optional(Type.String()) })),
@@ -103,11 +77,6 @@ const breaks: Readonly<Record<string, [previous: Served, next: Served, says: Reg
     body({ ...text, additionalProperties: false }),
     body(Type.Object({}, { additionalProperties: false })),
     /the body no longer accepts "text"/,
-  ],
-  'further fields go': [
-    body(Type.Object({})),
-    body(Type.Object({}, { additionalProperties: false })),
-    /no other fields/,
   ],
   'a type changes': [
     body(text),
@@ -120,37 +89,15 @@ const breaks: Readonly<Record<string, [previous: Served, next: Served, says: Reg
     /the body can no longer be null/,
   ],
   'anything was taken': [body({}), body({ type: 'string' }), /must be string now/],
-  'a value of a union goes': [body(choice('a', 'b')), body(choice('a')), /"choice" of the body .*"b"/],
-  'a value of an enum goes': [body({ enum: ['a', 'b'] }), body({ enum: ['a'] }), /can no longer be "b"/],
-  'values are listed': [
-    body({ type: 'string' }),
-    body({ type: 'string', enum: ['a'] }),
-    /must be one of "a"/,
-  ],
-  'a text is longer': [
-    body({ type: 'string' }),
-    body({ type: 'string', minLength: 1 }),
-    /has minLength 1 now \(before: none\)/,
-  ],
-  'a pattern differs': [
-    body({ type: 'string', pattern: 'a' }),
-    body({ type: 'string', pattern: 'b' }),
-    /has pattern "b" now \(before: "a"\)/,
-  ],
-  'an item is narrowed': [
+  'an item has another type': [
     body(Type.Array(Type.String())),
-    body(Type.Array(Type.String({ maxLength: 5 }))),
-    /each item of the body has maxLength 5/,
+    body(Type.Array(Type.Integer())),
+    /each item of the body can no longer be string/,
   ],
-  'an item may not repeat': [
-    body({ type: 'array' }),
-    body({ type: 'array', uniqueItems: true }),
-    /unique items/,
-  ],
-  'what a reference leads to is narrowed': [
+  'what a reference leads to has another type': [
     { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'string' } } },
-    { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'string', maxLength: 1 } } },
-    /maxLength 1/,
+    { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'array' } } },
+    /the body can no longer be string/,
   ],
   'one of several conditions is new': [
     body({ allOf: [text] }),
@@ -160,7 +107,7 @@ const breaks: Readonly<Record<string, [previous: Served, next: Served, says: Reg
   'an alternative goes': [
     body(Type.Union([Type.String(), Type.Object({ a: Type.String() })])),
     body(Type.String()),
-    /the body no longer accepts object/,
+    /the body can no longer be object/,
   ],
   'a response goes': [
     { responses: { 200: {}, 201: {} } },
@@ -171,11 +118,6 @@ const breaks: Readonly<Record<string, [previous: Served, next: Served, says: Reg
     response(text),
     response(Type.Object({})),
     /the 200 response no longer has "text"/,
-  ],
-  'a field of a response may be missing': [
-    response(text),
-    response(Type.Object({ text: Type.Optional(Type.String()) })),
-    /may lack "text" now/,
   ],
   'a field of a response may be null': [
     response(text),
@@ -207,11 +149,19 @@ const fine: Readonly<Record<string, [previous: Served, next: Served]>> = {
     body(Type.Object({})),
     body(Type.Object({ size: Type.Integer({ default: 1 }) })),
   ],
-  'a file may be any image': [files('image/png'), files('image/*')],
   'integers become numbers': [body(Type.Integer()), body(Type.Number())],
   'a listed number becomes any integer': [body({ const: 1 }), body({ type: 'integer' })],
-  'a limit is nought': [body(Type.String()), body(Type.String({ minLength: 0 }))],
   'a listed value becomes any': [body(choice('a')), body(Type.Object({ choice: Type.String() }))],
+  'limits, values and patterns of what is sent change': [
+    body(Type.Object({ text: Type.String({ enum: ['a', 'b'] }), size: Type.Integer({ maximum: 9 }) })),
+    body(
+      Type.Object({ text: Type.String({ enum: ['a'], pattern: 'a' }), size: Type.Integer({ maximum: 1 }) }),
+    ),
+  ],
+  'a field of a response may be missing': [
+    response(text),
+    response(Type.Object({ text: Type.Optional(Type.String()) })),
+  ],
   'a response has a field more': [
     response(text),
     response(Type.Object({ ...text.properties, more: Type.String() })),
@@ -228,19 +178,19 @@ for (const [what, [previous, next]] of Object.entries(fine)) {
 }
 
 t.test('a recursive schema terminates', async (t) => {
-  const schemas = (limit: object) => ({
+  const schemas = (type: string) => ({
     Tree: {
       type: 'object',
       properties: {
-        name: { type: 'string', ...limit },
+        name: { type },
         children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } },
       },
     },
   })
   const tree = { $ref: '#/components/schemas/Tree' }
   const reported = changes(
-    { ...body(tree), ...response(tree), schemas: schemas({}) },
-    { ...body(tree), ...response(tree), schemas: schemas({ maxLength: 1 }) },
+    { ...body(tree), ...response(tree), schemas: schemas('string') },
+    { ...body(tree), ...response(tree), schemas: schemas('integer') },
   )
-  t.match(reported[0], /"name" of the body has maxLength 1/)
+  t.match(reported[0], /"name" of the body can no longer be string/)
 })

@@ -108,7 +108,7 @@ const growingStatements: Rule<World> = {
   }),
 }
 
-const growingResponses: Rule<World> = {
+export const unboundedLists: Rule<World> = {
   code: 'unbounded-list',
   finds: 'a list that sends all rows, however many there are',
   remedy: 'Use PagedList, or a LIMIT, or let nobody have more than some hundred.',
@@ -158,4 +158,4 @@ async function sweptTables({ module, storage, tables }: World): Promise<Set<stri
   return new Set(names.filter((name) => texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))))
 }
 
-export const growthRules = [growingStatements, growingResponses, publicGrowth]
+export const growthRules = [growingStatements, unboundedLists, publicGrowth]

@@ -11,6 +11,7 @@ import { growthRules } from './growth.ts'
 import { eventHandlers } from './handlers.ts'
 import { inputRules } from './inputs.ts'
 import { foreignIds, foreignRows } from './isolation.ts'
+import { longReads } from './long-reads.ts'
 import { lostUpdates } from './lost-updates.ts'
 import { slowPatterns } from './patterns.ts'
 import { planRules } from './plans.ts'
@@ -45,6 +46,7 @@ export const onceRules: readonly Rule<World>[] = [
   versions,
   ...growthRules,
   ...planRules,
+  longReads,
   endlessWork,
   claims,
   jobsWithoutId,

@@ -1,11 +1,11 @@
-import { many } from '@mortise/module-sdk'
 import { Sql } from '@mortise/module-sdk/sql'
+import type { SeenStep } from '../watch/seen.ts'
 import type { Exchange } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { World } from '../world/world.ts'
 
 /** A table that has grown in the check grows in use. */
-const GROWN = 240
+export const GROWN = 240
 const END = /\s+limit\s+(\?|\d+)(\s+offset\s+(\?|\d+))?\s*$/i
 
 /** A rule for the plan of each statement of a request. */
@@ -32,17 +32,30 @@ const forPlans =
 const grownTables = async (world: World) =>
   [...(await world.tables.sizes())].filter(([, size]) => size >= GROWN).map(([table]) => table)
 
+/** The reads outside of transactions that are not declared as long. */
+export const readsOf = (world: World) =>
+  statements(world).filter(
+    ({ step: { alone, long, text } }) => alone && !long && /^(select|with)\b/i.test(text),
+  )
+
+interface Sent {
+  readonly route: Exchange['route']
+  readonly query: Sql
+  readonly step: SeenStep
+}
+
 /** Each statement once for each route, as it was sent last. */
-function statements({ exchanges }: World): { route: Exchange['route']; query: Sql }[] {
-  const all = new Map<string, { route: Exchange['route']; query: Sql }>()
+function statements({ exchanges }: World): Sent[] {
+  const all = new Map<string, Sent>()
   // Carol has the most rows.
   for (const { route, steps } of [
     ...exchanges.filter(isOther),
     ...exchanges.filter((one) => !isOther(one)),
   ]) {
-    for (const { query, text } of steps) {
+    for (const step of steps) {
+      const { query, text } = step
       if (query && /^(select|with|update|delete)\b/i.test(text) && !/\bmortise_/.test(text))
-        all.set(`${route.name} ${text}`, { route, query })
+        all.set(`${route.name} ${text}`, { route, query, step })
     }
   }
   return [...all.values()]
@@ -54,8 +67,7 @@ async function planOf({ storage }: World, { strings, values }: Sql): Promise<str
   const [first = '', ...rest] = strings
   try {
     const query = new Sql([`EXPLAIN QUERY PLAN ${first.trimStart()}`, ...rest], values)
-    // A read outside of a transaction is explained by the storage itself.
-    const rows = await storage.transaction(() => many<{ detail: string }>(query))
+    const rows = await storage.many<{ detail: string }>(query)
     return rows.map(({ detail }) => detail)
   } catch {
     return []

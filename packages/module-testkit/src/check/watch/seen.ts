@@ -23,6 +23,8 @@ export interface SeenStep {
   readonly text: string
   /** Outside of a transaction. */
   readonly alone: boolean
+  /** Declared as a long read. */
+  readonly long?: boolean | undefined
   readonly query?: Sql | undefined
   /** The emitted event. */
   readonly event?: unknown

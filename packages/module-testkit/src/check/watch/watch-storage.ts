@@ -1,9 +1,10 @@
-import type { Database, Sql, Step, Transaction } from '@mortise/module-sdk'
+import type { Database, ReadOptions, Sql, Step, Transaction } from '@mortise/module-sdk'
 import { isEmission, isStatement } from '@mortise/module-sdk/transaction'
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { SeenStep } from './seen.ts'
 
 type OnStep = (step: SeenStep) => void
+type How = Pick<SeenStep, 'alone' | 'long'>
 
 const textOf = ({ strings }: Sql) => strings.join('?').replace(/\s+/g, ' ').trim()
 
@@ -19,17 +20,18 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
       if (reads.has(name)) {
-        return async (query: Sql) => {
-          const step: SeenStep = { text: textOf(query), alone: true, query }
+        return async (query: Sql, options?: ReadOptions) => {
+          const step: SeenStep = { text: textOf(query), alone: true, long: options?.long, query }
           reader()(step)
-          step.result = await value.call(target, query)
+          step.result = await value.call(target, query, options)
           return step.result
         }
       }
       if (transactions.has(name)) {
-        return (steps: () => Transaction<unknown>) => {
+        return (steps: () => Transaction<unknown>, options?: ReadOptions) => {
           const onStep = reader()
-          return value.call(target, () => watchSteps(generatorOf(steps), name === 'snapshot', onStep))
+          const how = { alone: name === 'snapshot', long: options?.long }
+          return value.call(target, () => watchSteps(generatorOf(steps), how, onStep), options)
         }
       }
       return value.bind(target)
@@ -38,10 +40,10 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
 }
 
 /** The same steps, with their results. */
-function* watchSteps(steps: Transaction<unknown>, alone: boolean, onStep: OnStep): Transaction<unknown> {
+function* watchSteps(steps: Transaction<unknown>, how: How, onStep: OnStep): Transaction<unknown> {
   let next = steps.next()
   while (!next.done) {
-    const seen = seenStep(next.value, alone)
+    const seen = seenStep(next.value, how)
     if (seen) onStep(seen)
     let result: unknown
     try {
@@ -56,9 +58,9 @@ function* watchSteps(steps: Transaction<unknown>, alone: boolean, onStep: OnStep
   return next.value
 }
 
-function seenStep(step: Step, alone: boolean): SeenStep | undefined {
-  if (isEmission(step)) return { text: `event ${step.event.type}`, alone, event: step.event }
-  if (isStatement(step)) return step.query && { text: textOf(step.query), alone, query: step.query }
+function seenStep(step: Step, how: How): SeenStep | undefined {
+  if (isEmission(step)) return { text: `event ${step.event.type}`, ...how, event: step.event }
+  if (isStatement(step)) return step.query && { text: textOf(step.query), ...how, query: step.query }
   // The host refuses it.
   step satisfies never
   return undefined
