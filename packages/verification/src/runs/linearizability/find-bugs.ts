@@ -20,12 +20,12 @@ const LIMIT = 50
 export async function findBugs({ seed, postgres, only, onProgress }: FindBugsOptions) {
   const planted: string[] = []
   const missed: string[] = []
-  for (const { name, edits, engine, kills } of bugs) {
+  for (const { name, engine, kills } of bugs) {
     if (only !== undefined && !only.includes(name)) continue
     planted.push(name)
     const database = engine === 'postgres' ? await postgres() : undefined
     const killEvery = kills ? 1 : Number.POSITIVE_INFINITY
-    const report = await runLinearizability({ rounds: LIMIT, seed, database, edits, killEvery })
+    const report = await runLinearizability({ rounds: LIMIT, seed, database, bug: name, killEvery })
     const { failure, rounds, operations } = report
     if (failure === undefined) missed.push(name)
     const found = failure === undefined ? 'not found' : 'found'

@@ -1,7 +1,6 @@
 import { inTemporaryFolder } from '@mortise/host'
 import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
-import type { Edit } from './inject-bug.ts'
 import { runRound } from './run-round.ts'
 import { stressClaim } from './stress-claim.ts'
 
@@ -10,8 +9,8 @@ export interface LinearizabilityOptions {
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
   readonly database?: string | undefined
-  /** Edits to plant in the hosts. */
-  readonly edits?: readonly Edit[]
+  /** The bug to plant in the hosts, by name. */
+  readonly bug?: string
   /** Kill a host in every nth round, and during every nth claim. */
   readonly killEvery: number
 }
@@ -30,8 +29,8 @@ export interface LinearizabilityReport {
 
 /** Rounds of 16 clients on fresh carts, until one fails. */
 export async function runLinearizability(options: LinearizabilityOptions): Promise<LinearizabilityReport> {
-  const { database, edits = [] } = options
-  const planted = { file: new URL('planted-host.ts', import.meta.url), options: { edits } }
+  const { database, bug } = options
+  const planted = { file: new URL('planted-host.ts', import.meta.url), options: { bug } }
   return await inTemporaryFolder(undefined, (folder) =>
     withHosts(database, { folder, modules: ['@mortise/api-cart'], ...planted }, (hosts) =>
       runRounds(hosts, options),

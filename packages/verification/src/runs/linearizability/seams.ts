@@ -1,0 +1,97 @@
+import { registerHooks } from 'node:module'
+import type * as guests from '../../../../../host/src/callers/guests.ts'
+import type * as conditions from '../../../../../host/src/http/conditional-requests.ts'
+import type * as records from '../../../../../host/src/requests/idempotency-records.ts'
+import type * as transaction from '../../../../../host/src/requests/transaction.ts'
+import type * as repository from '../../../../api-cart/src/repository.ts'
+import type * as routes from '../../../../api-cart/src/routes.ts'
+import type * as service from '../../../../api-cart/src/service.ts'
+import type * as drive from '../../../../storage/src/postgres/drive.ts'
+import type * as connection from '../../../../storage/src/sqlite/connection.ts'
+import type * as reads from '../../../../storage/src/sqlite/reads.ts'
+import type * as storage from '../../../../storage/src/sqlite/sqlite-storage.ts'
+
+/** The files of the code under test in which an export can be replaced, by package and path. */
+interface Files {
+  readonly 'api-cart/routes': typeof routes
+  readonly 'api-cart/service': typeof service
+  readonly 'api-cart/repository': typeof repository
+  readonly 'host/callers/guests': typeof guests
+  readonly 'host/http/conditional-requests': typeof conditions
+  readonly 'host/requests/idempotency-records': typeof records
+  readonly 'host/requests/transaction': typeof transaction
+  readonly 'storage/postgres/drive': typeof drive
+  readonly 'storage/sqlite/connection': typeof connection
+  readonly 'storage/sqlite/reads': typeof reads
+  readonly 'storage/sqlite/sqlite-storage': typeof storage
+}
+
+/** How the host compares If-Match. */
+export type Unchanged = typeof conditions.assertUnchanged
+
+/** By file and export: makes what takes the export's place, from the exports of the file. */
+export type Seams = {
+  readonly [File in keyof Files]?: {
+    readonly [Name in keyof Files[File]]?: (original: Files[File]) => Files[File][Name]
+  }
+}
+
+type Replacements = Readonly<Record<string, (original: object) => unknown>>
+
+/** The file that stands before the one with this URL. */
+const PLANTED = '?planted'
+let planted: Readonly<Record<string, Replacements>> = {}
+
+/**
+ * Makes this process load the files of `seams` with other exports. Whoever imports such a file gets
+ * another one, which exports the same and the replacements.
+ * @returns the files that have not been loaded yet
+ */
+export function plant(seams: Seams): () => string[] {
+  planted = seams as typeof planted
+  const waiting = new Set(Object.keys(planted))
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const resolved = nextResolve(specifier, context)
+      const isOurs = context.parentURL?.endsWith(PLANTED) || resolved.url.endsWith(PLANTED)
+      if (isOurs || fileOf(resolved.url) === undefined) return resolved
+      return { ...resolved, url: resolved.url + PLANTED, shortCircuit: true }
+    },
+    load(url, context, nextLoad) {
+      const file = url.endsWith(PLANTED) ? fileOf(url.slice(0, -PLANTED.length)) : undefined
+      if (file === undefined) return nextLoad(url, context)
+      waiting.delete(file)
+      return { format: 'module', source: sourceOf(file, url.slice(0, -PLANTED.length)), shortCircuit: true }
+    },
+  })
+  return () => [...waiting]
+}
+
+/** The planted file with this URL: of a package in this checkout, or with its version in a store. */
+function fileOf(url: string): string | undefined {
+  const [, name, path] = /\/(?:@mortise\+)?([a-z-]+)[^/]*\/dist\/(.+)\.js$/.exec(url) ?? []
+  const file = `${name}/${path}`
+  return Object.hasOwn(planted, file) ? file : undefined
+}
+
+function sourceOf(file: string, url: string): string {
+  const names = Object.keys(planted[file] as Replacements)
+  return `
+    import * as original from ${JSON.stringify(url)}
+    import { replacement } from ${JSON.stringify(import.meta.url)}
+    export * from ${JSON.stringify(url)}
+    ${names.map((name) => `export const ${name} = replacement(original, '${file}', '${name}')`).join('\n')}`
+}
+
+/**
+ * What takes the place of an export.
+ * @throws {Error} if the file has no such export, because the code has changed
+ */
+export function replacement(
+  original: Readonly<Record<string, unknown>>,
+  file: string,
+  name: string,
+): unknown {
+  if (!(name in original)) throw new Error(`${file} has no export ${name} to replace`)
+  return planted[file]?.[name]?.(original)
+}
