@@ -3,6 +3,7 @@ import { mkdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { Round } from './round.ts'
 
 const run = promisify(execFile)
 
@@ -64,4 +65,12 @@ export class FileSystem {
       }
     }
   }
+}
+
+/** One of so many MiB in the folder of the round, until its end; otherwise the round is skipped. */
+export async function mountFileSystem(round: Round, mebibytes: number): Promise<FileSystem | undefined> {
+  const disk = await FileSystem.make(round.folder, mebibytes * 1024 * 1024)
+  if (disk === undefined) round.skipped = 'this user cannot mount a file system (root, mkfs.ext4, perl)'
+  else round.teardown(() => disk.unmount())
+  return disk
 }

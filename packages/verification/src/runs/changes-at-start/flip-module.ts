@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configFile, readLockFile } from '@mortise/host'
+import { writeChangingModule } from '../../harness/changing-module.ts'
 import type { Random } from '../../harness/random.ts'
-import { writeChangingModule } from '../soak/soak-modules.ts'
 
 /** What the application has of the module `flip`. */
 export interface Flip {

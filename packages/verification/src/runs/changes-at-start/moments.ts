@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AppProcess, Ended } from '../../harness/app-process.ts'
+import type { App } from '../../harness/app.ts'
 import type { Random } from '../../harness/random.ts'
 
 /** From the start or the stop of the host to the start of the command, in milliseconds. */
@@ -20,8 +20,8 @@ export const nextMoment = (random: Random): Moment =>
 export async function around<Result>(
   random: Random,
   event: () => Result,
-  command: () => AppProcess,
-): Promise<{ readonly happened: Result; readonly changing: AppProcess; readonly offset: number }> {
+  command: () => App,
+): Promise<{ readonly happened: Result; readonly changing: App; readonly offset: number }> {
   const offset = random.between(EARLIEST, LATEST)
   const early = offset < 0 ? command() : undefined
   await pause(Math.max(0, -offset))
@@ -31,7 +31,7 @@ export async function around<Result>(
 }
 
 /** Kills or freezes a host at a moment of its start. */
-export async function disturb(moment: Moment, random: Random, host: AppProcess): Promise<void> {
+export async function disturb(moment: Moment, random: Random, host: App): Promise<void> {
   if (moment !== 'killed start' && moment !== 'frozen start') return
   await pause(random.between(0, 1_500))
   if (moment === 'killed start') return void host.signal('SIGKILL')
@@ -41,13 +41,9 @@ export async function disturb(moment: Moment, random: Random, host: AppProcess):
 }
 
 /** The status and the body of each response until the host is gone. */
-export async function responsesUntilGone(url: string, host: AppProcess): Promise<string[]> {
+export async function responsesUntilGone(url: string, host: App): Promise<string[]> {
   const responses = new Set<string>()
-  let ended: Ended | undefined
-  void host.ended.then((end) => {
-    ended = end
-  })
-  while (ended === undefined) {
+  while (!host.hasEnded) {
     const response = await read(url).catch(() => undefined)
     if (response !== undefined) responses.add(response)
     await pause(5)

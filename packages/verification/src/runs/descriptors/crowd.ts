@@ -23,7 +23,7 @@ export class Crowd {
     await Promise.all(Array.from({ length: many }, () => this.#comeOne()))
   }
 
-  async leave(): Promise<void> {
+  leave(): void {
     for (const socket of this.#sockets.splice(0)) socket.destroy()
   }
 

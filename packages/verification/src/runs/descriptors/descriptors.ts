@@ -1,25 +1,71 @@
 import { execFile } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Confinement } from '../../harness/confined-app.ts'
-import { Random } from '../../harness/random.ts'
-import { repeat, skipped } from '../../harness/repeat.ts'
-import type { Verification } from '../../harness/verification.ts'
-import { runDescriptors } from './run-descriptors.ts'
+import { mustRun, runApp, startHost } from '../../harness/app.ts'
+import { defineRun } from '../../harness/define-run.ts'
+import { shoppersOf } from '../../harness/shoppers.ts'
+import { until } from '../../harness/until.ts'
+import { Crowd } from './crowd.ts'
 
-export const descriptors: Verification = {
+const USERS = 8
+/** The number of crowds in one round. */
+const TIMES = 2
+const PATIENCE = 10_000
+/** The limit of the log. One line per closed connection would exceed it. */
+const LONGEST_LOG = 16 * 1024
+
+const limited = (most: number) => ['sh', '-c', `ulimit -n ${most} && exec "$@"`, 'sh']
+
+export const descriptors = defineRun({
   promise:
     'A host that may open few files accepts fewer connections: it loses no acknowledged purchase, stays reachable for commands, and fills no log.',
-  run: (options) =>
-    repeat(options, async (seed, folder) => {
-      const random = new Random(seed)
-      const most = random.between(220, 400)
-      const limited: Confinement = ['sh', '-c', `ulimit -n ${most} && exec "$@"`, 'sh']
-      const [shell, ...words] = limited as [string, ...string[]]
-      const canLimit = await promisify(execFile)(shell, [...words, 'true']).then(
-        () => true,
-        () => false,
-      )
-      if (!canLimit) return skipped('a process cannot be limited here (ulimit -n)')
-      return await runDescriptors(folder, limited, most, random)
-    }),
+  needed: ['purchases acknowledged', 'connections closed at once'],
+  async whyNot() {
+    const [shell = '', ...words] = limited(220)
+    return await promisify(execFile)(shell, [...words, 'true']).then(
+      () => undefined,
+      () => 'a process cannot be limited here (ulimit -n)',
+    )
+  },
+  /** Users purchase at a host that may open few files, while twice as many connections come and leave. */
+  async round(round) {
+    const { random, folder } = round
+    const most = random.between(220, 400)
+    await mustRun(folder, [['init'], ['module-install', 'api-cart', 'api-purchase']])
+    const shoppers = await shoppersOf(round, folder, USERS, { ifBroken: 'go on' })
+    const host = await startHost(folder, { under: limited(most), environment: { APP_LOG_LEVEL: 'info' } })
+    round.teardown(() => host.kill())
+    const crowd = new Crowd(host.url)
+    round.teardown(() => crowd.leave())
+    shoppers.start(host.url)
+    for (let time = 0; time < TIMES && round.holds; time += 1) {
+      await pause(random.between(50, 300))
+      await crowd.come(most * 2)
+      if (await isHealthy(host.url)) round.count('health responses during the crowd')
+      const command = random.chance(0.5) ? 'module-disable' : 'module-enable'
+      const { exitCode, said } = await runApp(folder, [command, 'api-cart'])
+      if (exitCode !== 0) round.fail(`app ${command} ended with ${exitCode}: ${said.slice(-300)}`)
+      if (!/"live":\s*true/.test(said))
+        round.fail(`app ${command} did not reach the host: ${said.slice(-300)}`)
+      crowd.leave()
+      if (!(await until(() => isHealthy(host.url), PATIENCE)))
+        round.fail('it is not healthy again though the crowd has left')
+      if (host.hasEnded) round.fail(`the host ended: ${host.end}`)
+    }
+    await shoppers.stop()
+    round.fail(...crowd.failures)
+    if (host.stderr.length > LONGEST_LOG) round.fail(`the log has ${host.stderr.length} bytes`)
+    if (!host.hasEnded) round.fail(...(await shoppers.check()))
+    round.count('purchases acknowledged', shoppers.acknowledged)
+    round.count('purchases refused', shoppers.denied)
+    round.count('connections kept', crowd.kept)
+    round.count('connections closed at once', crowd.closed)
+  },
+})
+
+async function isHealthy(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) }).catch(
+    () => undefined,
+  )
+  return response?.status === 200
 }

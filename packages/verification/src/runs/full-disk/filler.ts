@@ -1,6 +1,5 @@
 import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 
 const BLOCK = 256 * 1024
 
@@ -28,12 +27,6 @@ export class Filler {
     } finally {
       await handle.close()
     }
-  }
-
-  /** Fills all free space until `isEnough`, or for this many milliseconds. */
-  async keepFull(isEnough: () => boolean, patience: number): Promise<void> {
-    for (const end = performance.now() + patience; !isEnough() && performance.now() < end; await pause(50))
-      await this.fill(0)
   }
 
   async empty(): Promise<void> {

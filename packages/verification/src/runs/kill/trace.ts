@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { signal } from '../../harness/app.ts'
 
 /**
  * The system calls that change the disk. SQLite's shared memory (`-shm`) is rebuilt after a crash.
@@ -20,9 +21,6 @@ export interface Traced {
   /** The exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
-
-/** Whether strace exists and may trace: some containers forbid it. */
-export const hasStrace = () => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
 
 /**
  * Runs `argv` under strace. After every system call that changes something below `folder`, all
@@ -48,7 +46,7 @@ export function trace(
       said += text
     })
   }
-  const closed = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  const closed = once(child, 'exit').then(([code, by]) => (code ?? by) as number | NodeJS.Signals)
   return { child, said: () => said, ended: follow(child, folder, onCall).then(() => closed) }
 }
 
@@ -74,7 +72,8 @@ async function follow(
           continue
         }
       }
-      resume(Number(thread))
+      // It may have been killed in the meantime.
+      signal(Number(thread), 'SIGCONT')
     } else {
       const call = (unfinished.get(thread) ?? '') + event.replace(/^<\.\.\. \w+ resumed>/, '')
       unfinished.delete(thread)
@@ -105,13 +104,5 @@ async function standsStill(thread: string): Promise<void> {
     )
     if (states.every((state) => 'tTZX'.includes(state))) return
     await setTimeout(1)
-  }
-}
-
-function resume(thread: number): void {
-  try {
-    process.kill(thread, 'SIGCONT')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it was killed in the meantime
   }
 }

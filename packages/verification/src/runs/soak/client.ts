@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Random } from '../../harness/random.ts'
 import { Connection, type Reply } from './connection.ts'
-import { LARGE, PIECES } from './soak-modules.ts'
+import { LARGE, PIECES } from './steady-module.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface ClientOptions {
@@ -157,17 +157,15 @@ export class Client {
 
   async #readChanging(): Promise<void> {
     const { changing, random, timeline } = this.#options
-    const id = random.weighted(changing.map((name) => [1, name] as const))
+    const id = random.oneOf(changing)
     const { begun, response } = await this.#ask(get(`/${id}`))
     timeline.saw(begun, id, stateOf(response))
   }
 
   async #ask(bytes: string): Promise<{ begun: number; response: Reply }> {
     const begun = this.#options.timeline.epoch
-    const responded = (this.#connection as Connection).nextReply()
-    this.#connection?.send(bytes)
     this.requests += 1
-    return { begun, response: await responded }
+    return { begun, response: await (this.#connection as Connection).ask(bytes) }
   }
 
   /** Expects this response from an instance that could serve at the time and is not closed. */

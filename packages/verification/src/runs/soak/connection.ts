@@ -55,6 +55,13 @@ export class Connection {
     this.#socket.write(bytes)
   }
 
+  /** Sends a whole request. @returns its response */
+  ask(bytes: string): Promise<Reply> {
+    const response = this.nextReply()
+    this.send(bytes)
+    return response
+  }
+
   /** The next response without a waiting caller. @throws {Error} if it is missing or incomplete */
   nextReply(): Promise<Reply> {
     if (this.#broken) return Promise.reject(this.#broken)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { LockFile } from '@mortise/host'
+import { type Fault, writeChangingModule } from '../../harness/changing-module.ts'
 import type { Random } from '../../harness/random.ts'
-import { type Fault, writeChangingModule } from './soak-modules.ts'
 
 /** A command that changes one module. */
 export interface Step {
@@ -38,7 +38,7 @@ export class Steps {
 
   /** @param except a module that is being changed already */
   async next({ modules }: LockFile, except?: string): Promise<Step> {
-    const module = this.#oneOf(this.#modules.filter((id) => id !== except))
+    const module = this.#random.oneOf(this.#modules.filter((id) => id !== except))
     const step = (...argv: string[]): Step => ({ argv, module, exitCode: 0 })
     const install = async () => step('module-install', await this.#write(module))
     const rollback = async () => step('module-rollback')
@@ -55,7 +55,7 @@ export class Steps {
       [6, install],
       [4, async () => step('config', 'set', `${module}.mark`, String(++this.#mark))],
       [2, rollback],
-      [2, async () => step('module-remove', `@soak/${module}`)],
+      [2, async () => step('module-remove', module)],
       [locked.enabled ? 5 : 15, async () => step(turn, module)],
     ])()
   }
@@ -65,13 +65,9 @@ export class Steps {
     // The host does not look at the code of what is switched off.
     const choices = this.#modules.filter((id) => modules[id]?.enabled !== false)
     if (choices.length === 0) return await this.next({ modules } as LockFile)
-    const module = this.#oneOf(choices)
+    const module = this.#random.oneOf(choices)
     const [fault, exitCode] = faults[this.#fault++ % faults.length] as (typeof faults)[number]
     return { argv: ['module-install', await this.#write(module, fault)], module, exitCode }
-  }
-
-  #oneOf(ids: readonly string[]): string {
-    return this.#random.weighted(ids.map((id) => [1, id] as const))
   }
 
   #write(module: string, fault?: Fault): Promise<string> {
