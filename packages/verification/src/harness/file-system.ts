@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -21,6 +21,10 @@ const SHUT_DOWN =
 export class FileSystem {
   readonly #image: string
   readonly directory: string
+
+  get #filler(): string {
+    return join(this.directory, 'filler')
+  }
 
   private constructor(image: string, directory: string) {
     this.#image = image
@@ -52,6 +56,19 @@ export class FileSystem {
   /** Loses what was not synced. Every later call fails. */
   async shutDown(): Promise<void> {
     await run('perl', ['-e', SHUT_DOWN, this.directory])
+  }
+
+  /** Leaves about this many bytes free. */
+  async fill(left: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.directory)
+    const bytes = Buffer.alloc(Math.max(0, bavail * bsize - left))
+    await appendFile(this.#filler, bytes).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOSPC') throw error
+    })
+  }
+
+  async empty(): Promise<void> {
+    await rm(this.#filler, { force: true })
   }
 
   /** Call this when no process uses the file system. */

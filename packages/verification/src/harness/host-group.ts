@@ -14,6 +14,8 @@ export interface HostGroupOptions {
   /** The module that `KillableHost` runs, and its options besides the directory. */
   readonly file?: URL
   readonly options?: object
+  /** Settings of modules, by id. */
+  readonly settings?: Readonly<Record<string, object>>
 }
 
 /** A module that serves its parent: the host as `app start` runs it. */
@@ -41,10 +43,10 @@ export class HostGroup {
   /** They stop at the end of the round. */
   static async start(
     round: Round,
-    { modules, databases, file = hostServer, options }: HostGroupOptions,
+    { modules, databases, file = hostServer, options, settings = {} }: HostGroupOptions,
   ): Promise<HostGroup> {
     const first = await mkdtemp(join(round.folder, 'application-'))
-    const application = await prepareApplication(first, modules)
+    const application = await prepareApplication(first, modules, settings)
     const { database } = round
     const directories = await copiesOf(
       first,

@@ -10,6 +10,8 @@ export class Kills {
   readonly #every: readonly [least: number, most: number]
   #left: number
   #killing: Promise<void> | undefined
+  /** Whether a killed host starts again. */
+  isStarting = false
 
   /** @param every the responses between two kills, at least and at most */
   constructor(hosts: HostGroup, round: Round, every: readonly [least: number, most: number]) {
@@ -34,11 +36,13 @@ export class Kills {
 
   async #kill(): Promise<void> {
     this.#round.count('hosts killed')
+    this.isStarting = true
     try {
       await this.#hosts.any(this.#random).killAndStart()
       if (this.#left <= 0) this.#left = this.#random.between(...this.#every)
     } catch (error) {
       this.#round.fail(`a killed host did not start again: ${error}`)
     }
+    this.isStarting = false
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { App, mustRun, startWords } from '../../harness/app.ts'
 import { defineRun } from '../../harness/define-run.ts'
-import { type Flip, flipIn, nextChange, servedOf } from './flip-module.ts'
+import { ModuleChanges, type ModuleState, moduleIn, servedOf } from '../../harness/module-changes.ts'
 import { around, disturb, nextMoment, read, responsesUntilGone } from './moments.ts'
 
 /** The number of changes in a round, and in the slice. */
@@ -25,14 +25,13 @@ export const changesAtStart = defineRun({
         environment: { ...environment, APP_SERVER_DRAIN_SECONDS: `${drain}` },
       })
     await mustRun(directory, [['init']], { environment })
-    let flip: Flip = { patch: undefined, isEnabled: true, mark: 0 }
-    let newest = 0
+    const changes = new ModuleChanges(round.folder, random)
+    let flip: ModuleState = { version: undefined, isEnabled: true, mark: 0 }
     let host: App | undefined
     round.teardown(() => host?.kill())
 
     const makeOne = async () => {
-      const change = await nextChange(random, flip, newest, round.folder)
-      newest = Math.max(newest, change.after.patch ?? 0)
+      const change = await changes.next('flip', flip)
       const moment = nextMoment(random)
       const command = () => app(change.argv)
       const what = `app ${change.argv.join(' ')} at a ${moment}`
@@ -83,7 +82,7 @@ export const changesAtStart = defineRun({
           round.fail(`${what} (${offset} ms) ended with ${ended.exitCode}: ${ended.said}`)
         round.count('refused or reverted beside a killed or frozen host')
         await mustRun(directory, [['doctor', '--fix']], { environment })
-        flip = await flipIn(directory)
+        flip = await moduleIn(directory, 'flip')
       }
       host ??= startHost()
       const served = await host.serving().then(read)

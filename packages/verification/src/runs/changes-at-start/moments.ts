@@ -1,10 +1,16 @@
+import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../../harness/app.ts'
+import { Caller } from '../../harness/caller.ts'
+import { servedIn } from '../../harness/module-changes.ts'
 import type { Random } from '../../harness/random.ts'
+import { within } from '../../harness/until.ts'
 
 /** From the start or the stop of the host to the start of the command, in milliseconds. */
 const EARLIEST = -700
 const LATEST = 1_500
+/** The time limit of a response, in milliseconds. */
+const PATIENCE = 30_000
 
 export type Moment = 'start' | 'stop' | 'killed start' | 'frozen start'
 
@@ -51,11 +57,10 @@ export async function responsesUntilGone(url: string, host: App): Promise<string
   return [...responses]
 }
 
-/** The status, and what the module returns. */
+/** What a host serves of the module. */
 export async function read(url: string): Promise<string> {
-  const response = await fetch(`${url}/flip`, {
-    headers: { connection: 'close' },
-    signal: AbortSignal.timeout(30_000),
-  })
-  return `${response.status} ${response.ok ? await response.text() : ''}`.trim()
+  const agent = new Agent()
+  const reply = await within(PATIENCE, new Caller(agent, () => url).get('/flip'))
+  if (reply === undefined) throw new Error(`GET /flip had no response within ${PATIENCE / 1000} s`)
+  return servedIn(reply)
 }

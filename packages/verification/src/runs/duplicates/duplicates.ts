@@ -44,19 +44,22 @@ export const duplicates = defineRun({
 interface Cuts {
   readonly urls: readonly string[]
   cutOne(): void
+  /** No cut that has not happened yet. */
+  repair(): Promise<unknown>
 }
 
 /** Ways to the database that are cut at a COMMIT, before the server has it or after; one for each host. */
 async function startProxies(round: Round): Promise<Cuts> {
   const { database, random } = round
-  if (database === undefined) return { urls: [], cutOne: () => {} }
+  if (database === undefined) return { urls: [], cutOne: () => {}, repair: async () => {} }
   const proxies = await Promise.all([1, 2, 3].map(() => startProxy(round, database)))
   return {
     urls: proxies.map(({ url }) => url),
     cutOne() {
       random.oneOf(proxies).cutAt('COMMIT', random.chance(0.2) ? 'undelivered' : 'delivered')
-      round.count('connections cut')
+      round.count('COMMITs to cut')
     },
+    repair: () => Promise.all(proxies.map((proxy) => proxy.repair())),
   }
 }
 
@@ -108,9 +111,12 @@ class Duplicates {
 
   async #cutCommits(): Promise<void> {
     while (!this.#isCalm) {
-      this.#cuts.cutOne()
+      // A host that cannot migrate does not start.
+      if (this.#kills.isStarting) await this.#cuts.repair()
+      else this.#cuts.cutOne()
       await pause(this.#round.random.between(0, CUT_EVERY))
     }
+    await this.#cuts.repair()
   }
 
   /** Sends a purchase, and for some a cancellation or an illegal change. */

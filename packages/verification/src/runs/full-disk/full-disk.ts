@@ -6,7 +6,6 @@ import { defineRun } from '../../harness/define-run.ts'
 import { mountFileSystem } from '../../harness/file-system.ts'
 import { shoppersOf } from '../../harness/shoppers.ts'
 import { until } from '../../harness/until.ts'
-import { Filler } from './filler.ts'
 
 const USERS = 8
 /** The number of times that the disk is filled in one round. */
@@ -33,14 +32,13 @@ export const fullDisk = defineRun({
     let host = await start()
     round.teardown(() => host.kill())
     const shoppers = await shoppersOf(round, directory, USERS)
-    const filler = new Filler(disk.directory)
     for (let time = 0; time < TIMES && round.holds; time += 1) {
       shoppers.start(host.url)
       await pause(random.between(50, 400))
       const { denied } = shoppers
-      await filler.fill(random.chance(0.5) ? 0 : random.between(0, 128 * 1024))
+      await disk.fill(random.chance(0.5) ? 0 : random.between(0, 128 * 1024))
       await until(async () => {
-        await filler.fill(0)
+        await disk.fill(0)
         return shoppers.denied > denied + USERS
       }, PATIENCE)
       if (shoppers.denied === denied) round.fail('no write was refused on a full disk')
@@ -56,7 +54,7 @@ export const fullDisk = defineRun({
         round.count('reads on a full disk')
         if (status !== 200) round.fail(`GET ${path} is ${status} on a full disk`)
       }
-      await filler.empty()
+      await disk.empty()
       const { acknowledged } = shoppers
       await until(() => shoppers.acknowledged > acknowledged || host.hasEnded, PATIENCE)
       if (shoppers.acknowledged === acknowledged)

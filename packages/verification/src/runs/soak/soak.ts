@@ -1,15 +1,21 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, configFile, readLockFile } from '@mortise/host'
+import { type ApplicationState, callRunningHost, readLockFile } from '@mortise/host'
 import { type App, type Ended, mustRun, runApp, startHost } from '../../harness/app.ts'
+import { Caller } from '../../harness/caller.ts'
 import { defineRun } from '../../harness/define-run.ts'
+import {
+  type Change,
+  ModuleChanges,
+  type ModuleState,
+  moduleIn,
+  servedIn,
+  servedOf,
+} from '../../harness/module-changes.ts'
 import { Random } from '../../harness/random.ts'
 import type { Round } from '../../harness/round.ts'
-import { Client, get, stateOf } from './client.ts'
-import { Connection } from './connection.ts'
+import { Client } from './client.ts'
 import { growth, type Sample } from './growth.ts'
 import { writeSteadyModule } from './steady-module.ts'
-import { type Step, Steps } from './steps.ts'
 import { type Allowed, either, exactly, type Served, Timeline } from './timeline.ts'
 
 /** Long enough for a step of every kind. */
@@ -22,6 +28,18 @@ const BUSY = 6
 const KILL_AFTER = [300, 3000] as const
 /** Steps between two samples. */
 const INTERVAL = 20
+
+/** Every kind of fault, with the exit code of its command. */
+const faults = [
+  ['fails its self-check', 5],
+  ['throws', 4],
+  ['bad migration', 4],
+] as const
+
+/** A command, with its exit code without interference. */
+interface Step extends Change {
+  readonly exitCode: number
+}
 
 /**
  * Runs the real host under load while the real command changes it and is sometimes killed. Checks
@@ -53,18 +71,21 @@ export const soak = defineRun({
 class Soak {
   readonly #round: Round
   readonly #directory: string
-  readonly #steps: Steps
+  readonly #changes: ModuleChanges
+  /** Reads beside the clients. */
+  readonly #reader: Caller
   readonly #samples: Sample[] = []
   #clients: Client[] = []
+  #canRollBack = false
   #host: App
-  #connection: Connection | undefined
   #timeline: Timeline | undefined
 
   constructor(round: Round, directory: string, host: App) {
     this.#round = round
     this.#directory = directory
     this.#host = host
-    this.#steps = new Steps(round.folder, changing, round.random)
+    this.#changes = new ModuleChanges(round.folder, round.random)
+    this.#reader = new Caller(round.agent, () => this.#host.url)
   }
 
   async begin(): Promise<void> {
@@ -74,36 +95,57 @@ class Soak {
     this.#timeline = timeline
     this.#clients = Array.from({ length: isSlice ? 8 : 32 }, (_, number) => {
       const random = new Random(seed * 1000 + number)
-      return new Client({ port: this.#host.port, number, random, timeline, changing, onFailure })
+      return new Client({ url: this.#host.url, number, random, timeline, changing, onFailure })
     })
     for (const client of this.#clients) client.start()
   }
 
   /** Ends all processes and connections in any state. */
   async stop(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()))
-    this.#connection?.close()
+    await Promise.all(this.#clients.map((client) => client.pause()))
     await this.#host.stop()
   }
 
   /** Runs one command, two at once, or one that is killed. Then the routes must match the lock file. */
   async step(number: number): Promise<void> {
     const timeline = this.#timeline as Timeline
-    const lock = await readLockFile(this.#directory)
     const before = await this.#served()
-    const step = number % 4 === 3 ? await this.#steps.faulty(lock) : await this.#steps.next(lock)
+    const step = number % 4 === 3 ? await this.#faulty(number) : await this.#next()
     timeline.change()
     let during: ReadonlyMap<string, Allowed> | undefined
     if (number % 6 === 0) {
       await this.#kill(step)
       during = betweenKilled(step, before)
     } else if (number % 8 === 0) {
-      const both = await this.#two(number, step, await this.#steps.next(lock, step.module))
+      const both = await this.#two(number, step, await this.#next(step.module))
       if (both) during = betweenTwo(before, await this.#served())
     } else await this.#one(number, step)
     await this.#compareWithLock(number, step)
     const after = await this.#served()
     timeline.settle(during ?? either(before, after), exactly(after))
+  }
+
+  /** @param except a module that is being changed already */
+  async #next(except?: string): Promise<Step> {
+    const { random } = this.#round
+    const module = random.oneOf(changing.filter((id) => id !== except))
+    const states = await Promise.all(changing.map((id) => moduleIn(this.#directory, id)))
+    // Before a module of these was installed, a rollback would remove the one under load.
+    this.#canRollBack ||= states.some(({ version }) => version !== undefined)
+    const change = await this.#changes.next(module, states[changing.indexOf(module)] as ModuleState)
+    const isRollback = this.#canRollBack && random.chance(0.1)
+    return { ...change, argv: isRollback ? ['module-rollback'] : change.argv, exitCode: 0 }
+  }
+
+  /** The installation of a version with a fault, each kind in its turn; it must be refused or reverted. */
+  async #faulty(number: number): Promise<Step> {
+    const { random } = this.#round
+    const module = random.oneOf(changing)
+    const state = await moduleIn(this.#directory, module)
+    // The host does not look at the code of what is switched off.
+    if (!state.isEnabled) return this.#next()
+    const [fault, exitCode] = faults[Math.floor(number / 4) % faults.length] as (typeof faults)[number]
+    return { ...(await this.#changes.install(module, state, fault)), exitCode }
   }
 
   async #one(number: number, step: Step): Promise<void> {
@@ -141,17 +183,15 @@ class Soak {
 
   /** The routes must match the installed modules and their settings. */
   async #compareWithLock(number: number, { argv }: Step): Promise<void> {
-    const { modules, generation } = await readLockFile(this.#directory)
-    const config = JSON.parse(await readFile(configFile(this.#directory), 'utf8'))
     const served = await this.#served()
     for (const id of changing) {
-      const locked = modules[id]
-      const wanted = locked?.enabled ? `${locked.version}, mark ${config.modules?.[id]?.mark ?? 0}` : '404'
+      const wanted = servedOf(await moduleIn(this.#directory, id))
       if (served.get(id) !== wanted)
         this.#round.fail(
           `step ${number}: after "app ${argv.join(' ')}" ${id} should be "${wanted}" by the lock, and is "${served.get(id)}"`,
         )
     }
+    const { generation } = await readLockFile(this.#directory)
     const serving = (await this.#state())?.generation
     if (serving !== generation)
       this.#round.fail(
@@ -159,13 +199,12 @@ class Soak {
       )
   }
 
-  /** The serving modules, read on an idle connection. */
+  /** The serving modules. */
   async #served(): Promise<Served> {
-    this.#connection = await Connection.open(this.#host.port, this.#connection)
-    const steady = await this.#connection.ask(get('/steady'))
-    if (steady.status !== 200) throw new Error(`steady returns ${steady.status}: ${steady.body}`)
-    const served = new Map([['steady', String(JSON.parse(steady.body).instance)]])
-    for (const id of changing) served.set(id, stateOf(await this.#connection.ask(get(`/${id}`))))
+    const steady = await this.#reader.get('/steady')
+    if (steady.status !== 200) throw new Error(`steady returns ${steady.status}: ${steady.text}`)
+    const served = new Map([['steady', String(steady.json.instance)]])
+    for (const id of changing) served.set(id, servedIn(await this.#reader.get(`/${id}`)))
     return served
   }
 
@@ -192,10 +231,9 @@ class Soak {
   async finish(): Promise<void> {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)]
     if (first && last) this.#round.fail(...growth(first, last))
-    await Promise.all(this.#clients.map((client) => client.close()))
+    await Promise.all(this.#clients.map((client) => client.pause()))
     await this.#compareSums('at the end')
     await this.#must(['doctor'])
-    this.#connection?.close()
     const ended = await this.#host.stop()
     if (ended !== 0) this.#round.fail(`the host ended with ${ended} when it was asked to stop`)
     this.#host = await startHost(this.#directory)
@@ -207,9 +245,7 @@ class Soak {
   }
 
   async #compareSums(when: string): Promise<void> {
-    const connection = await Connection.open(this.#host.port)
-    const found = (await connection.ask(get('/steady/sums'))).body
-    connection.close()
+    const { text: found } = await this.#reader.get('/steady/sums')
     const wanted = JSON.stringify(
       this.#clients.map(({ acknowledged }) => acknowledged).filter(({ entries }) => entries > 0),
     )
