@@ -2,16 +2,10 @@ import { defineRun, onBothEngines } from '../../harness/define-run.ts'
 import { HostGroup } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Round } from '../../harness/round.ts'
-import { type Bug, bugs } from './bugs.ts'
+import { afterKills, bugs, inSlice, onPostgres } from './bugs.ts'
 import { stressClaim } from './stress-claim.ts'
 import { type Tried, tryHistory } from './try-history.ts'
 
-/** What a slice plants; a longer run plants all. */
-const FEW = [
-  'a claim loses what the guest adds meanwhile',
-  'a cart is remembered for 20 ms',
-  'transactions are not serializable',
-]
 /** A bug counts as not found after so many histories. */
 const LIMIT = 50
 
@@ -32,10 +26,9 @@ export const linearizability = defineRun({
       if (tried.failure !== undefined) round.fail(tried.failure)
     }
     await hosts.stop()
-    const engine = round.database === undefined ? 'sqlite' : 'postgres'
-    for (const bug of bugs) {
-      if ((bug.engine ?? 'sqlite') !== engine || (round.isSlice && !FEW.includes(bug.name))) continue
-      await find(round, bug)
+    for (const bug of Object.keys(bugs)) {
+      const isHere = onPostgres.includes(bug) === (round.database !== undefined)
+      if (isHere && (!round.isSlice || inSlice.includes(bug))) await find(round, bug)
     }
   },
 })
@@ -55,14 +48,15 @@ async function tryOnce(hosts: HostGroup, seeds: Random, kills: boolean): Promise
 }
 
 /** Plants a bug, and tries until it is found. */
-async function find(round: Round, { name, kills }: Bug): Promise<void> {
+async function find(round: Round, bug: string): Promise<void> {
   // Other users than before, whose carts are fresh.
   const seeds = new Random(round.seed + 1)
-  const hosts = await startHosts(round, name)
+  const hosts = await startHosts(round, bug)
   let count = 1
-  while (count <= LIMIT && (await tryOnce(hosts, seeds, kills === true)).failure === undefined) count += 1
+  while (count <= LIMIT && (await tryOnce(hosts, seeds, afterKills.includes(bug))).failure === undefined)
+    count += 1
   await hosts.stop()
-  if (count > LIMIT) return round.fail(`planted and not found: ${name}`)
+  if (count > LIMIT) return round.fail(`planted and not found: ${bug}`)
   round.count('planted mistakes found')
-  round.log(`found in history ${count}: ${name}`)
+  round.log(`found in history ${count}: ${bug}`)
 }

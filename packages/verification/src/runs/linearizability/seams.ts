@@ -29,18 +29,23 @@ interface Files {
 /** How the host compares If-Match. */
 export type Unchanged = typeof conditions.assertUnchanged
 
-/** By file and export: makes what takes the export's place, from the exports of the file. */
-export type Seams = {
-  readonly [File in keyof Files]?: {
-    readonly [Name in keyof Files[File]]?: (original: Files[File]) => Files[File][Name]
-  }
-}
+/** An export of a file: `api-cart/routes.cartRoutes`. */
+type Place<File extends keyof Files = keyof Files> = File extends keyof Files
+  ? `${File}.${keyof Files[File] & string}`
+  : never
 
-type Replacements = Readonly<Record<string, (original: object) => unknown>>
+/** By export: makes what takes its place, from the exports of the file. */
+export type Seams = {
+  readonly [At in Place]?: At extends `${infer File extends keyof Files}.${infer Name}`
+    ? Name extends keyof Files[File]
+      ? (original: Files[File]) => Files[File][Name]
+      : never
+    : never
+}
 
 /** The file that stands before the one with this URL. */
 const PLANTED = '?planted'
-let planted: Readonly<Record<string, Replacements>> = {}
+let planted: Seams = {}
 
 /**
  * Makes this process load the files of `seams` with other exports. Whoever imports such a file gets
@@ -48,8 +53,8 @@ let planted: Readonly<Record<string, Replacements>> = {}
  * @returns the files that have not been loaded yet
  */
 export function plant(seams: Seams): () => string[] {
-  planted = seams as typeof planted
-  const waiting = new Set(Object.keys(planted))
+  planted = seams
+  const waiting = new Set(Object.keys(seams).map((place) => place.slice(0, place.lastIndexOf('.'))))
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const resolved = nextResolve(specifier, context)
@@ -71,17 +76,22 @@ export function plant(seams: Seams): () => string[] {
 function fileOf(url: string): string | undefined {
   const [, name, path] = /\/(?:@mortise\+)?([a-z-]+)[^/]*\/dist\/(.+)\.js$/.exec(url) ?? []
   const file = `${name}/${path}`
-  return Object.hasOwn(planted, file) ? file : undefined
+  return namesIn(file).length > 0 ? file : undefined
 }
 
-function sourceOf(file: string, url: string): string {
-  const names = Object.keys(planted[file] as Replacements)
-  return `
-    import * as original from ${JSON.stringify(url)}
-    import { replacement } from ${JSON.stringify(import.meta.url)}
-    export * from ${JSON.stringify(url)}
-    ${names.map((name) => `export const ${name} = replacement(original, '${file}', '${name}')`).join('\n')}`
-}
+/** The replaced exports of a file. */
+const namesIn = (file: string) =>
+  Object.keys(planted).flatMap((place) =>
+    place.startsWith(`${file}.`) ? [place.slice(file.length + 1)] : [],
+  )
+
+const sourceOf = (file: string, url: string) => `
+  import * as original from ${JSON.stringify(url)}
+  import { replacement } from ${JSON.stringify(import.meta.url)}
+  export * from ${JSON.stringify(url)}
+  ${namesIn(file)
+    .map((name) => `export const ${name} = replacement(original, '${file}', '${name}')`)
+    .join('\n')}`
 
 /**
  * What takes the place of an export.
@@ -93,5 +103,6 @@ export function replacement(
   name: string,
 ): unknown {
   if (!(name in original)) throw new Error(`${file} has no export ${name} to replace`)
-  return planted[file]?.[name]?.(original)
+  const make = planted[`${file}.${name}` as Place] as (original: object) => unknown
+  return make(original)
 }

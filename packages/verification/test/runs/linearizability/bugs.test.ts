@@ -1,24 +1,24 @@
 import t from 'tap'
-import { bugs } from '../../../src/runs/linearizability/bugs.ts'
+import { afterKills, bugs, inSlice, onPostgres } from '../../../src/runs/linearizability/bugs.ts'
 import { plant, replacement, type Seams } from '../../../src/runs/linearizability/seams.ts'
 
 t.test('each export that a bug replaces exists', async (t) => {
-  t.ok(bugs.length > 10)
-  for (const { name, seams } of bugs) {
-    for (const [file, replaced] of Object.entries(seams)) {
-      const [folder, path] = [file.slice(0, file.indexOf('/')), file.slice(file.indexOf('/') + 1)]
+  t.ok(Object.keys(bugs).length > 10)
+  for (const name of [...onPostgres, ...afterKills, ...inSlice]) t.ok(name in bugs, name)
+  for (const [bug, seams] of Object.entries(bugs)) {
+    for (const place of Object.keys(seams)) {
+      const [, folder, path, name = ''] = /^([^/]+)\/(.+)\.(\w+)$/.exec(place) ?? []
       const root = new URL('.', import.meta.resolve(`@mortise/${folder}/package.json`))
       const exported = await import(new URL(`dist/${path}.js`, root).href)
-      for (const export_ of Object.keys(replaced))
-        t.type(exported[export_], 'function', `${name}: ${export_}`)
+      t.type(exported[name], 'function', `${bug}: ${place}`)
     }
   }
 })
 
 t.test('whoever imports a file gets the replaced export, and the others', async (t) => {
   const notLoaded = plant({
-    'host/callers/guests': { Guests: ({ Guests }) => class Planted extends Guests {} },
-    'host/requests/transaction': {},
+    'host/callers/guests.Guests': ({ Guests }) => class Planted extends Guests {},
+    'host/requests/transaction.transaction': ({ transaction }) => transaction,
   })
   const url = new URL('dist/callers/guests.js', import.meta.resolve('@mortise/host/package.json'))
   const { Guests, Guest } = await import(url.href)
@@ -28,6 +28,6 @@ t.test('whoever imports a file gets the replaced export, and the others', async 
 })
 
 t.test('an export that is gone is an error', async (t) => {
-  plant({ 'host/callers/guests': { gone: () => () => {} } } as unknown as Seams)
+  plant({ 'host/callers/guests.gone': () => () => {} } as Seams)
   t.throws(() => replacement({}, 'host/callers/guests', 'gone'), /has no export gone/)
 })
