@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inTemporaryFolder } from '@mortise/host'
 import { Figures } from './figures.ts'
 import { ownSchema } from './own-schema.ts'
-import { type Engine, type Extent, Round } from './round.ts'
+import { type Engine, type Extent, isSlice, Round } from './round.ts'
 
 export interface RunOptions extends Extent {
   /**
@@ -82,15 +82,14 @@ export function defineRun(run: RunDescription): Verification {
 async function roundOf(run: RunDescription, options: RunOptions, end: number) {
   const figures = new Figures()
   const failures: string[] = []
-  const isSlice = options.minutes === 0
-  const engines = run.engines?.({ seed: options.seed, isSlice }) ?? ['sqlite']
+  const engines = run.engines?.({ seed: options.seed, isSlice: isSlice(options) }) ?? ['sqlite']
   for (const engine of engines) {
     const round = await onEngine(run, engine, options, end)
     if (round.skipped !== undefined) return round
     figures.merge(round.figures)
     failures.push(...round.failures.map((text) => (engines.length > 1 ? `${engine}: ${text}` : text)))
   }
-  const needed = [...(run.needed ?? []), ...((!isSlice && run.neededInTime) || [])]
+  const needed = [...(run.needed ?? []), ...((!isSlice(options) && run.neededInTime) || [])]
   for (const name of needed) if (!figures.of(name)) failures.push(`the run has counted no ${name}`)
   return { figures, failures, skipped: undefined }
 }

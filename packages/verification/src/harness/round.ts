@@ -15,6 +15,10 @@ export interface Extent {
   onProgress(text: string): void
 }
 
+/** Whether it is the part for CI, of some seconds. */
+export const isSlice = ({ minutes, rounds }: Pick<Extent, 'minutes' | 'rounds'>) =>
+  minutes === 0 && rounds === 1
+
 /** The most failures that a round reports. */
 const MOST_FAILURES = 50
 
@@ -23,7 +27,6 @@ export class Round {
   readonly seed: number
   readonly random: Random
   readonly minutes: number
-  /** Whether it is the part for CI, of some seconds. */
   readonly isSlice: boolean
   readonly signal: AbortSignal
   /** An empty folder, removed after the round. */
@@ -50,7 +53,7 @@ export class Round {
     this.seed = options.seed
     this.random = new Random(options.seed)
     this.minutes = options.minutes
-    this.isSlice = options.minutes === 0 && options.rounds === 1
+    this.isSlice = isSlice(options)
     this.signal = options.signal
     this.folder = options.folder
     this.database = options.database

@@ -180,8 +180,11 @@ class Duplicates {
   async #ask(caller: Caller, intent: Intent, cut?: Cut): Promise<Reply | undefined> {
     this.#round.count('requests')
     if (cut) this.#round.count('connections cut')
-    const response = await caller.send(intent, cut).catch(() => undefined)
-    if (response === undefined || isUndecided(response)) {
+    const response = await caller.send(intent, cut).catch(async ({ code }: NodeJS.ErrnoException) => {
+      // It is starting.
+      if (code === 'ECONNREFUSED') await pause(100)
+    })
+    if (!response || isUndecided(response)) {
       if (response?.code === 'internal-error') this.#round.fail(`${intent.name}: ${response.text}`)
       return undefined
     }

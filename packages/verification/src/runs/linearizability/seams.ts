@@ -1,33 +1,22 @@
 import { registerHooks } from 'node:module'
-import type * as guests from '../../../../../host/src/callers/guests.ts'
-import type * as conditions from '../../../../../host/src/http/conditional-requests.ts'
-import type * as records from '../../../../../host/src/requests/idempotency-records.ts'
-import type * as transaction from '../../../../../host/src/requests/transaction.ts'
-import type * as repository from '../../../../api-cart/src/repository.ts'
-import type * as routes from '../../../../api-cart/src/routes.ts'
-import type * as service from '../../../../api-cart/src/service.ts'
-import type * as drive from '../../../../storage/src/postgres/drive.ts'
-import type * as connection from '../../../../storage/src/sqlite/connection.ts'
-import type * as reads from '../../../../storage/src/sqlite/reads.ts'
-import type * as storage from '../../../../storage/src/sqlite/sqlite-storage.ts'
 
 /** The files of the code under test in which an export can be replaced, by package and path. */
 interface Files {
-  readonly 'api-cart/routes': typeof routes
-  readonly 'api-cart/service': typeof service
-  readonly 'api-cart/repository': typeof repository
-  readonly 'host/callers/guests': typeof guests
-  readonly 'host/http/conditional-requests': typeof conditions
-  readonly 'host/requests/idempotency-records': typeof records
-  readonly 'host/requests/transaction': typeof transaction
-  readonly 'storage/postgres/drive': typeof drive
-  readonly 'storage/sqlite/connection': typeof connection
-  readonly 'storage/sqlite/reads': typeof reads
-  readonly 'storage/sqlite/sqlite-storage': typeof storage
+  readonly 'api-cart/routes': typeof import('../../../../api-cart/src/routes.ts')
+  readonly 'api-cart/service': typeof import('../../../../api-cart/src/service.ts')
+  readonly 'api-cart/repository': typeof import('../../../../api-cart/src/repository.ts')
+  readonly 'host/callers/guests': typeof import('../../../../../host/src/callers/guests.ts')
+  readonly 'host/http/conditional-requests': typeof import('../../../../../host/src/http/conditional-requests.ts')
+  readonly 'host/requests/idempotency-records': typeof import('../../../../../host/src/requests/idempotency-records.ts')
+  readonly 'host/requests/transaction': typeof import('../../../../../host/src/requests/transaction.ts')
+  readonly 'storage/postgres/drive': typeof import('../../../../storage/src/postgres/drive.ts')
+  readonly 'storage/sqlite/connection': typeof import('../../../../storage/src/sqlite/connection.ts')
+  readonly 'storage/sqlite/reads': typeof import('../../../../storage/src/sqlite/reads.ts')
+  readonly 'storage/sqlite/sqlite-storage': typeof import('../../../../storage/src/sqlite/sqlite-storage.ts')
 }
 
 /** How the host compares If-Match. */
-export type Unchanged = typeof conditions.assertUnchanged
+export type Unchanged = Files['host/http/conditional-requests']['assertUnchanged']
 
 /** An export of a file: `api-cart/routes.cartRoutes`. */
 type Place<File extends keyof Files = keyof Files> = File extends keyof Files
