@@ -1,7 +1,7 @@
 /** Counts by plain names: `writes acknowledged`. */
 export class Figures {
   readonly #values: Record<string, number> = {}
-  /** The names of those of which the largest counts, not the sum. */
+  /** The names of those whose largest value counts, not the sum. */
   readonly #largest = new Set<string>()
 
   get values(): Readonly<Record<string, number>> {

@@ -22,13 +22,13 @@ export interface Habits {
   /** Which writes have an Idempotency-Key; by default purchases. */
   readonly keyed?: readonly Write['kind'][]
   /**
-   * After a broken connection it leaves, goes on, or repeats the write until it has a response;
+   * After a broken connection it leaves, continues, or repeats the write until it has a response;
    * otherwise it is a failure.
    */
-  readonly ifBroken?: 'leave' | 'go on' | 'insist'
+  readonly ifBroken?: 'leave' | 'continue' | 'insist'
   /** The pause between two requests, in milliseconds; by default none. */
   readonly pause?: readonly [least: number, most: number]
-  /** The most writes; by default it goes on until it is stopped. */
+  /** The most writes; by default it continues until it is stopped. */
   readonly most?: number
   /** Whether the response is one of those that are allowed; by default all are. */
   readonly mayGet?: (reply: Reply) => boolean

@@ -54,7 +54,7 @@ async function shopAndShopper(t: Test, habits: Habits = {}) {
   return { shop, shopper, shopping }
 }
 
-const adds: Habits = { does: [[1, 'addition']], ifBroken: 'go on' }
+const adds: Habits = { does: [[1, 'addition']], ifBroken: 'continue' }
 
 t.test('nothing is reported where every write is there once', async (t) => {
   t.same(await (await shopAndShopper(t)).shopper.check(), [])

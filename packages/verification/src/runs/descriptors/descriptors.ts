@@ -34,7 +34,7 @@ export const descriptors = defineRun({
     const { random, folder } = round
     const most = random.between(220, 400)
     await mustRun(folder, [['init'], ['module-install', 'api-cart', 'api-purchase']])
-    const shoppers = await shoppersOf(round, folder, USERS, { ifBroken: 'go on' })
+    const shoppers = await shoppersOf(round, folder, USERS, { ifBroken: 'continue' })
     const host = await startHost(folder, { under: limited(most), environment: { APP_LOG_LEVEL: 'info' } })
     round.teardown(() => host.kill())
     let crowd: CrowdConnection[] = []

@@ -37,7 +37,7 @@ const PLANTED = '?planted'
 let planted: Seams = {}
 
 /**
- * Makes this process load the files of `seams` with other exports. Whoever imports such a file gets
+ * Makes this process load the files of `seams` with other exports. An import of such a file gets
  * another one, which exports the same and the replacements.
  * @returns the files that have not been loaded yet
  */

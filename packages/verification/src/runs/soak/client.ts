@@ -161,7 +161,7 @@ export class Client {
     return { begun, reply: await this.#caller.get(path) }
   }
 
-  /** Sends a request piece by piece. @returns its response, of which nothing was read */
+  /** Sends a request piece by piece. @returns its response, with an unread body */
   async #open(
     method: 'GET' | 'POST',
     path: string,

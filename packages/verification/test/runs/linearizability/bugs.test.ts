@@ -15,7 +15,7 @@ t.test('each export that a bug replaces exists', async (t) => {
   }
 })
 
-t.test('whoever imports a file gets the replaced export, and the others', async (t) => {
+t.test('an import of a file gets the replaced export, and the others', async (t) => {
   const notLoaded = plant({
     'host/callers/guests.Guests': ({ Guests }) => class Planted extends Guests {},
     'host/requests/transaction.transaction': ({ transaction }) => transaction,
