@@ -118,8 +118,10 @@ export class Caller {
       if (reply.status !== 200) throw new Error(`GET ${next} got ${reply.status} ${reply.text}`)
       const page = reply.json
       found.push(...page.data)
-      const link = /<([^>]+)>; rel="next"/.exec(String(reply.headers.link ?? ''))?.[1]
-      next = page.more === true ? page.next : link
+      const hasNext = String(reply.headers.link ?? '').includes('rel="next"')
+      // By cursor, since pages by number end at row 10,000.
+      const following = hasNext ? `${path}&after=${page.data.at(-1).id}` : undefined
+      next = page.more === true ? page.next : following
     }
     return found
   }

@@ -21,32 +21,12 @@ const SHUT_DOWN =
 export class FileSystem {
   readonly #image: string
   readonly directory: string
+  readonly #filler: string
 
-  get #filler(): string {
-    return join(this.directory, 'filler')
-  }
-
-  private constructor(image: string, directory: string) {
+  constructor(image: string, directory: string) {
     this.#image = image
     this.directory = directory
-  }
-
-  /**
-   * @param folder an empty folder, for the image and the mount
-   * @returns undefined if this machine cannot mount one
-   */
-  static async make(folder: string, bytes: number): Promise<FileSystem | undefined> {
-    const made = new FileSystem(join(folder, 'image'), join(folder, 'mounted'))
-    await writeFile(made.#image, '')
-    await truncate(made.#image, bytes)
-    await mkdir(made.directory)
-    try {
-      await run('mkfs.ext4', ['-q', '-F', made.#image])
-      await made.mount()
-      return made
-    } catch {
-      return undefined
-    }
+    this.#filler = join(directory, 'filler')
   }
 
   async mount(): Promise<void> {
@@ -86,8 +66,18 @@ export class FileSystem {
 
 /** One of so many MiB in the folder of the round, until its end; otherwise the round is skipped. */
 export async function mountFileSystem(round: Round, mebibytes: number): Promise<FileSystem | undefined> {
-  const disk = await FileSystem.make(round.folder, mebibytes * 1024 * 1024)
-  if (disk === undefined) round.skipped = 'this user cannot mount a file system (root, mkfs.ext4, perl)'
-  else round.teardown(() => disk.unmount())
+  const [image, directory] = [join(round.folder, 'image'), join(round.folder, 'mounted')]
+  const disk = new FileSystem(image, directory)
+  await writeFile(image, '')
+  await truncate(image, mebibytes * 1024 * 1024)
+  await mkdir(directory)
+  try {
+    await run('mkfs.ext4', ['-q', '-F', image])
+    await disk.mount()
+  } catch {
+    round.skipped = 'this user cannot mount a file system (root, mkfs.ext4, perl)'
+    return undefined
+  }
+  round.teardown(() => disk.unmount())
   return disk
 }

@@ -17,20 +17,20 @@ function fill(file: string, work: (database: SqliteDatabase.Database) => void): 
 const numbers = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < @count)'
 
 /**
- * Writes purchases with two items each: one user per thousand purchases, statuses in turn, one in
- * fifty deleted.
+ * Writes purchases with two items each: statuses in turn, one in fifty deleted.
  * @param owner the beginning of a caller id, before the number of the user
+ * @param users the number of users
  */
-export function fillPurchases(file: string, purchases: number, owner: string): void {
+export function fillPurchases(file: string, purchases: number, owner: string, users: number): void {
   fill(file, (database) => {
     database
       .prepare(`${numbers}
         INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at, deleted_at)
-        SELECT i, 'purchase_' || lower(hex(randomblob(13))), @owner || (i % (@count / 1000 + 1)),
+        SELECT i, 'purchase_' || lower(hex(randomblob(13))), @owner || (i % @users),
           CASE i % 5 WHEN 0 THEN 'pending' WHEN 1 THEN 'confirmed' WHEN 2 THEN 'completed' WHEN 3 THEN 'cancelled' ELSE 'expired' END,
           2, 2 + i % 9, 1, 1700000000000 + i, 1700000000000 + i, CASE WHEN i % 50 = 3 THEN 1790000000000 END
         FROM n`)
-      .run({ count: BigInt(purchases), owner })
+      .run({ count: BigInt(purchases), owner, users: BigInt(users) })
     database.exec(`
       INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
       SELECT seq, position, 'item_' || lower(hex(randomblob(13))), 'espresso-beans-' || (seq % 100) || 'kg',
@@ -40,12 +40,11 @@ export function fillPurchases(file: string, purchases: number, owner: string): v
 }
 
 /**
- * Writes as many events, purchases and rows of the module `pile`, all of one owner.
+ * Writes events of one owner, and as many rows of the module `pile`.
  * @param owner a caller id
  */
-export function fillAll(file: string, rows: number, owner: string): void {
+export function fillEvents(file: string, rows: number, owner: string): void {
   fill(file, (database) => {
-    const count = BigInt(rows)
     database
       .prepare(`${numbers}
         INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data)
@@ -53,17 +52,9 @@ export function fillAll(file: string, rows: number, owner: string): void {
           'api-purchase', 'purchase_' || printf('%026d', i % 1000), @owner, 1700000000000 + i,
           '{"note":"' || hex(randomblob(60)) || '"}'
         FROM n`)
-      .run({ count, owner })
-    database
-      .prepare(`${numbers}
-        INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-        SELECT i, 'purchase_' || printf('%026d', i), @owner, CASE i % 2 WHEN 0 THEN 'pending' ELSE 'completed' END,
-          1, 1, 1, 1700000000000 + i, 1700000000000 + i
-        FROM n`)
-      .run({ count, owner })
+      .run({ count: BigInt(rows), owner })
     database.exec(`
-      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-      SELECT seq, 0, 'item_' || printf('%026d', seq), 'tea', 1 FROM purchase;
-      INSERT INTO pile (id, kind, note) SELECT seq, 'kind-' || (seq % 10), hex(randomblob(30)) FROM purchase`)
+      INSERT INTO pile (id, kind, note)
+      SELECT position, 'kind-' || (position % 10), hex(randomblob(30)) FROM mortise_event`)
   })
 }

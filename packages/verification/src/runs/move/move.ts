@@ -37,7 +37,8 @@ export const move = defineRun({
     const { issuer, secret } = await prepareApplication(directory, ['@mortise/api-purchase'])
     await (await Application.start({ directory, port: 0, environment: {} })).close()
     const file = join(directory, 'data', 'app.db')
-    fillPurchases(file, purchases, `user:${encodeURIComponent(issuer)}:user-`)
+    // A thousand of each user.
+    fillPurchases(file, purchases, `user:${encodeURIComponent(issuer)}:user-`, purchases / 1_000)
     round.log(`${purchases} purchases`)
     const before = sumsOf(file)
 

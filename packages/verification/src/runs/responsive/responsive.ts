@@ -6,7 +6,7 @@ import { Application } from '@mortise/host/serving'
 import { runApp, startHost } from '../../harness/app.ts'
 import { bearer, Caller, type Headers } from '../../harness/caller.ts'
 import { defineRun } from '../../harness/define-run.ts'
-import { fillAll } from '../../harness/fill-database.ts'
+import { fillEvents, fillPurchases } from '../../harness/fill-database.ts'
 import { prepareApplication } from '../../harness/prepare-application.ts'
 import { HealthWatch } from './health-watch.ts'
 import { writePileModule } from './pile-module.ts'
@@ -28,13 +28,15 @@ export const responsive = defineRun({
     const { issuer, secret } = await prepareApplication(directory, [...modules, pile])
     await (await Application.start({ directory, port: 0, environment: {} })).close()
     const file = join(directory, 'data', 'app.db')
-    fillAll(file, rows, `user:${encodeURIComponent(issuer)}:ann`)
+    const owner = `user:${encodeURIComponent(issuer)}:`
+    fillPurchases(file, rows, owner, 1)
+    fillEvents(file, rows, `${owner}0`)
     // Otherwise the host's first fsync would wait for these data.
     await syncPath(file)
     const host = await startHost(directory)
     round.teardown(() => host.stop())
     const callerOf = async (scope?: string) => {
-      const key = { issuer, secret: Buffer.from(secret), subject: 'ann', expiresIn: '1d', scope }
+      const key = { issuer, secret: Buffer.from(secret), subject: '0', expiresIn: '1d', scope }
       return new Caller(agent, () => host.url, bearer(await mintToken(key)))
     }
     const [ann, reader] = [await callerOf(), await callerOf('event:read purchase:read')]
