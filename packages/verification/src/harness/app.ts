@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProcessFigures } from './measure.ts'
+import { signal } from './signal.ts'
 
 /** The file that `app` runs. */
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
@@ -137,7 +138,7 @@ export class App {
 
   /** @returns false if the process has ended */
   signal(name: NodeJS.Signals): boolean {
-    return signal(this.child.pid as number, name)
+    return !this.hasEnded && signal(this.child.pid as number, name)
   }
 
   /** Sends SIGKILL, also to a stopped process, and waits for its end. */
@@ -151,18 +152,6 @@ export class App {
   async stop(): Promise<number | string> {
     this.signal('SIGTERM')
     return (await this.ended).how
-  }
-}
-
-/**
- * The one place that sends a signal to a process of the product.
- * @returns false if there is no such process
- */
-export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
   }
 }
 

@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ApplicationState, callRunningHost, readGenerations, readLockFile } from '@mortise/host'
-import { App, type Ended, mustRun, signal, startHost } from '../../harness/app.ts'
+import { App, type Ended, mustRun, startHost } from '../../harness/app.ts'
 import { writeChangingModule } from '../../harness/changing-module.ts'
 import { defineRun, onEitherEngine } from '../../harness/define-run.ts'
 import type { Random } from '../../harness/random.ts'
 import { shoppersOf } from '../../harness/shoppers.ts'
+import { signal } from '../../harness/signal.ts'
 import { until } from '../../harness/until.ts'
 
 const USERS = 4

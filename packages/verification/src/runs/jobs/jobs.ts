@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { signal } from '../../harness/app.ts'
 import { defineRun, onBothEngines } from '../../harness/define-run.ts'
 import { HostGroup } from '../../harness/host-group.ts'
 import { startReceiver } from '../../harness/receiver.ts'
+import { signal } from '../../harness/signal.ts'
 import { moduleJson, writeFiles } from '../../harness/write-files.ts'
 
 const KILLS = 5

@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import { App, signal } from '../../harness/app.ts'
+import { App } from '../../harness/app.ts'
+import { signal } from '../../harness/signal.ts'
 
 /**
  * The system calls that change the disk. SQLite's shared memory (`-shm`) is rebuilt after a crash.
