@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Test } from 'tap'
 import { packed } from './tarball.ts'
 
 export interface Published {
@@ -33,7 +32,7 @@ export function published(
  * @returns its address; `requests` are the paths that were asked for; `hold` lets no tarball out until released
  */
 export async function fakeRegistry(
-  t: Test,
+  t: { teardown(cleanUp: () => unknown): unknown },
   packages: readonly Published[],
   keys?: readonly unknown[],
   documents: Readonly<Record<string, unknown>> = {},

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Child, Host, mintUsers, prepareApplication } from '@mortise/verification'
+import { type App, Child, mintUsers, prepareApplication, startHost } from '@mortise/verification'
 import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadResult } from './load.ts'
 import { type Callers, prepareCallers } from './prepare-callers.ts'
@@ -31,7 +31,7 @@ export interface ProcessesOptions {
 export async function measureProcesses({ postgres, rounds, seconds }: ProcessesOptions): Promise<Gain[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-processes-'))
   const schema = `host_${randomBytes(8).toString('hex')}`
-  const hosts: Host[] = []
+  const hosts: App[] = []
   const generators: Child[] = []
   try {
     const directories = [join(folder, 'one'), join(folder, 'two')] as const
@@ -42,7 +42,8 @@ export async function measureProcesses({ postgres, rounds, seconds }: ProcessesO
     ])
     await useDatabase(directories[0], `${postgres}?schema=${schema}`)
     await cp(directories[0], directories[1], { recursive: true })
-    for (const [index, directory] of directories.entries()) hosts.push(await Host.start(directory, index + 1))
+    for (const [index, directory] of directories.entries())
+      hosts.push(await startHost(directory, { workers: index + 1 }))
     const [one, two] = hosts.map(({ port }) => `http://127.0.0.1:${port}`) as [string, string]
     await fillSchema(postgres, schema)
     const callers = await prepareCallers(one, await mintUsers(application, 2 * CONNECTIONS))

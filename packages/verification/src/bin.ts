@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../storage/test/postgres/start-postgres.ts'
-import type { Outcome, RunOptions, Verification } from './harness/verification.ts'
+import type { Outcome, RunOptions, Verification } from './harness/define-run.ts'
 import { record } from './record.ts'
 import type { Run } from './reliability-page.ts'
 import { verifications } from './verifications.ts'
 
-const usage = `Usage: npm run verify -- <name…|all> [--except NAME] [--seed N] [--minutes M] [--rounds R] [--json] [--record]
+const usage = `Usage: npm run verify -- <name…|all> [--seed N] [--minutes M] [--rounds R] [--json] [--record]
 
 Tries what the product promises. --minutes 0 (the default) is a slice of some seconds. --rounds R
 continues until there are as many. The seed decides what is tried;
@@ -19,7 +19,6 @@ ${Object.entries(verifications)
 `
 
 const options = {
-  except: { type: 'string' },
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   minutes: { type: 'string', default: '0' },
   rounds: { type: 'string', default: '1' },
@@ -50,8 +49,7 @@ try {
 async function main(): Promise<number> {
   const { values, positionals } = parse()
   if (values.help) return report(usage, 0)
-  const named = positionals.includes('all') ? Object.keys(verifications) : positionals
-  const names = named.filter((name) => name !== values.except)
+  const names = positionals.includes('all') ? Object.keys(verifications) : positionals
   const unknown = names.filter((name) => !Object.hasOwn(verifications, name))
   const [seed, minutes, rounds] = [values.seed, values.minutes, values.rounds].map(Number) as [
     seed: number,

@@ -1,4 +1,4 @@
-import type { Outcome, Verification } from './harness/verification.ts'
+import type { Outcome, Verification } from './harness/define-run.ts'
 
 /** One run, as `npm run verify -- --json` prints it and `results/` keeps it. */
 export interface Run extends Outcome {

@@ -1,4 +1,4 @@
-import type { Verification } from './harness/verification.ts'
+import type { Verification } from './harness/define-run.ts'
 import { balance } from './runs/balance/balance.ts'
 import { changesAtStart } from './runs/changes-at-start/changes-at-start.ts'
 import { clock } from './runs/clock/clock.ts'

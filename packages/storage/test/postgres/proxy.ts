@@ -16,7 +16,7 @@ export interface CuttableProxy {
   blackhole(): void
   /** Delivers what is sent from now on so many milliseconds later, each way. */
   delay(milliseconds: number): void
-  /** Breaks the next connection that sends `text`: after the server has it, before its response, or before either. */
+  /** Breaks the next connection that sends `text`, until `repair`: after the server has it, before its response, or before either. */
   cutAt(text: string, when: 'delivered' | 'undelivered'): void
 }
 
@@ -90,6 +90,7 @@ export async function startProxy(
     cut,
     async repair() {
       swallows = false
+      trap = undefined
       if (!listener.listening) await listen(port)
     },
     blackhole() {

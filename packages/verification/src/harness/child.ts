@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { signal } from './signal.ts'
 
 /**
  * A process that responds to one message at a time. It inherits the options of this process, so that
@@ -46,15 +47,20 @@ export class Child {
     }
   }
 
+  get #hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null
+  }
+
   /** Kills the process and waits for its end. */
   async kill(): Promise<void> {
+    if (this.#hasEnded) return
     const ended = once(this.#process, 'exit')
-    if (this.#process.kill('SIGKILL')) await ended
+    if (signal(this.#process.pid as number, 'SIGKILL')) await ended
   }
 
   /** Disconnects the process and waits for its end. */
   async stop(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    if (this.#hasEnded) return
     const ended = once(this.#process, 'exit')
     if (this.#process.connected) this.#process.disconnect()
     await ended

@@ -1,21 +1,31 @@
-/** Values that must not keep growing in a long-running process. */
-export interface Figures {
-  /** Bytes of JavaScript objects, after garbage collection. */
-  readonly heap: number
-  /** Fastify instances in memory: the serving one and the control socket's. */
-  readonly instances: number
-  /** Timers, servers, watchers and the like, without connections. */
-  readonly handles: number
-  /** Listeners on the process, and on its servers. */
-  readonly listeners: number
-  /** Event emitters in memory, without connections. */
-  readonly emitters: number
-  /** Open files and sockets; undefined if the system does not report them. */
-  readonly descriptors: number | undefined
-}
+/** Counts by plain names: `writes acknowledged`. */
+export class Figures {
+  readonly #values: Record<string, number> = {}
+  /** The names of those whose largest value counts, not the sum. */
+  readonly #largest = new Set<string>()
 
-/** The figures of a process, and the number of packages loaded at that time. */
-export interface Sample extends Figures {
-  readonly step: number
-  readonly packages: number
+  get values(): Readonly<Record<string, number>> {
+    return this.#values
+  }
+
+  of(name: string): number {
+    return this.#values[name] ?? 0
+  }
+
+  count(name: string, more = 1): void {
+    this.#values[name] = this.of(name) + more
+  }
+
+  /** Keeps the largest value, also of several rounds. */
+  largest(name: string, value: number): void {
+    this.#largest.add(name)
+    this.#values[name] = Math.max(value, this.#values[name] ?? value)
+  }
+
+  merge(other: Figures): void {
+    for (const [name, value] of Object.entries(other.#values)) {
+      if (other.#largest.has(name)) this.largest(name, value)
+      else this.count(name, value)
+    }
+  }
 }

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { mkdir, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { Round } from './round.ts'
 
 const run = promisify(execFile)
 
@@ -20,28 +21,12 @@ const SHUT_DOWN =
 export class FileSystem {
   readonly #image: string
   readonly directory: string
+  readonly #filler: string
 
-  private constructor(image: string, directory: string) {
+  constructor(image: string, directory: string) {
     this.#image = image
     this.directory = directory
-  }
-
-  /**
-   * @param folder an empty folder, for the image and the mount
-   * @returns undefined if this machine cannot mount one
-   */
-  static async make(folder: string, bytes: number): Promise<FileSystem | undefined> {
-    const made = new FileSystem(join(folder, 'image'), join(folder, 'mounted'))
-    await writeFile(made.#image, '')
-    await truncate(made.#image, bytes)
-    await mkdir(made.directory)
-    try {
-      await run('mkfs.ext4', ['-q', '-F', made.#image])
-      await made.mount()
-      return made
-    } catch {
-      return undefined
-    }
+    this.#filler = join(directory, 'filler')
   }
 
   async mount(): Promise<void> {
@@ -51,6 +36,19 @@ export class FileSystem {
   /** Loses what was not synced. Every later call fails. */
   async shutDown(): Promise<void> {
     await run('perl', ['-e', SHUT_DOWN, this.directory])
+  }
+
+  /** Leaves about this many bytes free. */
+  async fill(left: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.directory)
+    const bytes = Buffer.alloc(Math.max(0, bavail * bsize - left))
+    await appendFile(this.#filler, bytes).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOSPC') throw error
+    })
+  }
+
+  async empty(): Promise<void> {
+    await rm(this.#filler, { force: true })
   }
 
   /** Call this when no process uses the file system. */
@@ -64,4 +62,22 @@ export class FileSystem {
       }
     }
   }
+}
+
+/** One of so many MiB in the folder of the round, until its end; otherwise the round is skipped. */
+export async function mountFileSystem(round: Round, mebibytes: number): Promise<FileSystem | undefined> {
+  const [image, directory] = [join(round.folder, 'image'), join(round.folder, 'mounted')]
+  const disk = new FileSystem(image, directory)
+  await writeFile(image, '')
+  await truncate(image, mebibytes * 1024 * 1024)
+  await mkdir(directory)
+  try {
+    await run('mkfs.ext4', ['-q', '-F', image])
+    await disk.mount()
+  } catch {
+    round.skipped = 'this user cannot mount a file system (root, mkfs.ext4, perl)'
+    return undefined
+  }
+  round.teardown(() => disk.unmount())
+  return disk
 }

@@ -1,20 +1,21 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callRunningHost, configFile, mintToken, readLockFile, writeLockFile } from '@mortise/host'
+import { bearer, Caller } from './caller.ts'
 import { KillableHost } from './killable-host.ts'
-import { ownSchema } from './own-schema.ts'
 import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
 import type { Random } from './random.ts'
+import type { Round } from './round.ts'
 
 export interface HostGroupOptions {
-  /** An empty folder, for the applications. */
-  readonly folder: string
   readonly modules: readonly string[]
-  /** Each host's URL of one PostgreSQL database. Empty: a single host on SQLite. */
-  readonly databases: readonly string[]
+  /** Each host's URL of one PostgreSQL database; by default three of the round's, or SQLite. */
+  readonly databases?: readonly string[]
   /** The module that `KillableHost` runs, and its options besides the directory. */
   readonly file?: URL
   readonly options?: object
+  /** Settings of modules, by id. */
+  readonly settings?: Readonly<Record<string, object>>
 }
 
 /** A module that serves its parent: the host as `app start` runs it. */
@@ -22,43 +23,40 @@ export const hostServer = new URL('host-server.ts', import.meta.url)
 
 /** One host on SQLite, or several on one PostgreSQL database, each with its own folder. */
 export class HostGroup {
+  readonly #round: Round
   readonly #application: PreparedApplication
   readonly #directories: readonly string[]
   readonly #hosts: readonly KillableHost[]
 
   private constructor(
+    round: Round,
     application: PreparedApplication,
     directories: readonly string[],
     hosts: readonly KillableHost[],
   ) {
+    this.#round = round
     this.#application = application
     this.#directories = directories
     this.#hosts = hosts
   }
 
-  static async start({ folder, modules, databases, file, options }: HostGroupOptions): Promise<HostGroup> {
-    const first = join(folder, 'application')
-    await mkdir(first)
-    const application = await prepareApplication(first, modules)
-    const directories = databases.length === 0 ? [first] : []
-    for (const [index, database] of databases.entries()) {
-      const directory = join(folder, `application-${index + 1}`)
-      await cp(first, directory, { recursive: true })
-      const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
-      await writeFile(configFile(directory), JSON.stringify({ ...config, database }))
-      directories.push(directory)
-    }
-    const hosts = directories.map(
-      (directory) => new KillableHost(file ?? hostServer, { ...options, directory }),
+  /** They stop at the end of the round. */
+  static async start(
+    round: Round,
+    { modules, databases, file = hostServer, options, settings = {} }: HostGroupOptions,
+  ): Promise<HostGroup> {
+    const first = await mkdtemp(join(round.folder, 'application-'))
+    const application = await prepareApplication(first, modules, settings)
+    const { database } = round
+    const directories = await copiesOf(
+      first,
+      databases ?? (database === undefined ? [] : [database, database, database]),
     )
-    const group = new HostGroup(application, directories, hosts)
-    try {
-      // One after the other, because the first one migrates.
-      for (const host of hosts) await host.start()
-    } catch (error) {
-      await group.stop()
-      throw error
-    }
+    const hosts = directories.map((directory) => new KillableHost(file, { ...options, directory }))
+    const group = new HostGroup(round, application, directories, hosts)
+    round.teardown(() => group.stop())
+    // One after the other, because the first one migrates.
+    for (const host of hosts) await host.start()
     return group
   }
 
@@ -69,6 +67,20 @@ export class HostGroup {
 
   any(random: Random): KillableHost {
     return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
+  }
+
+  /** One who sends each request to any host; without headers, of nobody. */
+  caller(headers = {}, random: Random = this.#round.random): Caller {
+    return new Caller(this.#round.agent, () => this.any(random).url, headers)
+  }
+
+  /** A user who sends each request to any host. */
+  async user(subject: string, random?: Random, scope?: string): Promise<Caller> {
+    const { issuer, secret } = this.#application
+    const key = Buffer.from(secret)
+    // As long as a clock may be ahead.
+    const token = await mintToken({ issuer, secret: key, subject, scope, expiresIn: '3650d' })
+    return this.caller(bearer(token), random)
   }
 
   /** Switches one host to another generation, which disables or enables `module`. */
@@ -85,34 +97,25 @@ export class HostGroup {
     await callRunningHost(directory, 'activate')
   }
 
-  mintToken(subject: string, scope?: string): Promise<string> {
-    const { issuer, secret } = this.#application
-    return mintToken({ issuer, secret: Buffer.from(secret), subject, scope, expiresIn: '1d' })
-  }
-
   async stop(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.stop()))
   }
 }
 
 /**
- * Runs `work` with three hosts on a schema of their own on a PostgreSQL server, or with one host on
- * SQLite.
- * @param server the URL of the server; undefined for SQLite
+ * Copies of a prepared application, one for each host, as a rollout to several machines has them.
+ * @param databases the URL of each host's database
+ * @returns the folders; without a database, the application's own
  */
-export async function withHosts<Result>(
-  server: string | undefined,
-  options: Omit<HostGroupOptions, 'databases'>,
-  work: (hosts: HostGroup) => Promise<Result>,
-): Promise<Result> {
-  const schema = server === undefined ? undefined : ownSchema(server)
-  const databases = schema === undefined ? [] : [schema.url, schema.url, schema.url]
-  let hosts: HostGroup | undefined
-  try {
-    hosts = await HostGroup.start({ ...options, databases })
-    return await work(hosts)
-  } finally {
-    await hosts?.stop()
-    await schema?.drop()
-  }
+export async function copiesOf(application: string, databases: readonly string[]): Promise<string[]> {
+  if (databases.length === 0) return [application]
+  const config = JSON.parse(await readFile(configFile(application), 'utf8'))
+  return Promise.all(
+    databases.map(async (database, index) => {
+      const directory = `${application}-${index + 1}`
+      await cp(application, directory, { recursive: true })
+      await writeFile(configFile(directory), JSON.stringify({ ...config, database }))
+      return directory
+    }),
+  )
 }

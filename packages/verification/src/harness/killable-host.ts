@@ -17,16 +17,22 @@ export class KillableHost {
     this.#options = options
   }
 
-  async start(): Promise<void> {
+  /** @param more options, for this start */
+  async start(more: object = {}): Promise<void> {
     const child = new Child(this.#file)
     this.#child = child
-    this.url = (await child.ask<{ url: string }>(this.#options)).url
+    this.url = (await child.ask<{ url: string }>({ ...this.#options, ...more })).url
   }
 
-  /** Sends SIGKILL at any moment, and starts the host again. */
-  async killAndStart(): Promise<void> {
+  async send(message: object): Promise<void> {
+    await this.#child?.ask(message)
+  }
+
+  /** Sends SIGKILL at any moment, and starts the host again. @param between work while it is down */
+  async killAndStart(more?: object, between?: () => Promise<unknown>): Promise<void> {
     await this.#child?.kill()
-    await this.start()
+    await between?.()
+    await this.start(more)
   }
 
   async stop(): Promise<void> {

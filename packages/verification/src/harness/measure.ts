@@ -1,9 +1,21 @@
-import { EventEmitter } from 'node:events'
+import type { EventEmitter } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { Server } from 'node:http'
 import { createRequire } from 'node:module'
 import { queryObjects } from 'node:v8'
-import type { Figures } from './figures.ts'
+/** Values that must not keep growing in a long-running process. */
+export interface ProcessFigures {
+  /** Bytes of JavaScript objects, after garbage collection. */
+  readonly heap: number
+  /** Fastify instances in memory: the serving one and the control socket's. */
+  readonly instances: number
+  /** Timers, servers, watchers and the like, without connections. */
+  readonly handles: number
+  /** Listeners on the process, and on its servers. */
+  readonly listeners: number
+  /** Open files and sockets; undefined if the system does not report them. */
+  readonly descriptors: number | undefined
+}
 
 // Preloaded into the host with --import. It responds to each message of the parent with the figures.
 
@@ -13,7 +25,7 @@ const Boot = createRequire(createRequire(import.meta.url).resolve('fastify'))('a
 process.on('message', () => process.send?.(figures()))
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 
-function figures(): Figures {
+function figures(): ProcessFigures {
   for (let pass = 0; pass < 4; pass++) globalThis.gc?.()
   const { _getActiveHandles: active } = process as unknown as { _getActiveHandles(): object[] }
   const servers = active.call(process).filter((handle) => handle instanceof Server)
@@ -22,7 +34,6 @@ function figures(): Figures {
     instances: queryObjects(Boot, { format: 'count' }),
     handles: process.getActiveResourcesInfo().filter((kind) => kind !== 'TCPSocketWrap').length,
     listeners: [process, ...servers].reduce((sum, emitter) => sum + listenersOf(emitter), 0),
-    emitters: queryObjects(EventEmitter, { format: 'count' }),
     descriptors: process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined,
   }
 }

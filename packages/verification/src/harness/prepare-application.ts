@@ -26,10 +26,12 @@ export interface PreparedApplication {
  * Creates an application folder like `app init` and `app module-install`, with modules in its
  * store. The host then runs the same code as in production.
  * @param modules packages of this checkout, or folders
+ * @param settings of modules, by id
  */
 export async function prepareApplication(
   directory: string,
   modules: readonly string[],
+  settings: Readonly<Record<string, object>> = {},
 ): Promise<PreparedApplication> {
   const prepared = { issuer: 'urn:mortise:benchmark', secret: randomBytes(32).toString('base64url') }
   await mkdir(storeDirectory(directory), { recursive: true })
@@ -40,6 +42,7 @@ export async function prepareApplication(
     // All load comes from this machine.
     rateLimit: { max: 0 },
     server: { maxConnectionsPerAddress: 0 },
+    modules: settings,
   }
   await writeFile(configFile(directory), JSON.stringify(config))
   const locked: LockFile['modules'] = {}

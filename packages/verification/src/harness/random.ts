@@ -23,6 +23,10 @@ export class Random {
     return this.next() < probability
   }
 
+  oneOf<Choice>(choices: readonly Choice[]): Choice {
+    return choices[this.between(0, choices.length - 1)] as Choice
+  }
+
   /** One of `choices`, by weight. */
   weighted<Choice>(choices: readonly (readonly [weight: number, choice: Choice])[]): Choice {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0)

@@ -1,21 +1,18 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-
-export interface Balancer {
-  readonly url: string
-  stop(): Promise<void>
-}
+import { freePort } from '../../../../storage/test/postgres/start-postgres.ts'
+import type { Round } from '../../harness/round.ts'
 
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
 
 /**
  * nginx in front of `ports` of this machine, with keep-alive connections. It never retries, so a
  * request that a host loses is a failure.
+ * @returns its URL
  */
-export async function startNginx(folder: string, ports: readonly number[]): Promise<Balancer> {
+export async function startNginx(round: Round, folder: string, ports: readonly number[]): Promise<string> {
   await mkdir(folder, { recursive: true })
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), configuration(folder, port, ports))
@@ -24,13 +21,11 @@ export async function startNginx(folder: string, ports: readonly number[]): Prom
   })
   const url = `http://127.0.0.1:${port}`
   await untilItResponds(url, child)
-  return {
-    url,
-    async stop() {
-      const ended = once(child, 'exit')
-      if (child.exitCode === null && child.kill('SIGQUIT')) await ended
-    },
-  }
+  round.teardown(async () => {
+    const ended = once(child, 'exit')
+    if (child.exitCode === null && child.kill('SIGQUIT')) await ended
+  })
+  return url
 }
 
 const configuration = (folder: string, port: number, ports: readonly number[]) => `
@@ -69,14 +64,4 @@ async function untilItResponds(url: string, child: ChildProcess): Promise<void> 
     await responded?.arrayBuffer()
     if (responded?.ok) return
   }
-}
-
-/** A free port. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

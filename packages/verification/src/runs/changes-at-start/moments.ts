@@ -1,10 +1,16 @@
+import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AppProcess, Ended } from '../../harness/app-process.ts'
+import type { App } from '../../harness/app.ts'
+import { Caller } from '../../harness/caller.ts'
+import { servedIn } from '../../harness/module-changes.ts'
 import type { Random } from '../../harness/random.ts'
+import { within } from '../../harness/until.ts'
 
 /** From the start or the stop of the host to the start of the command, in milliseconds. */
 const EARLIEST = -700
 const LATEST = 1_500
+/** The time limit of a response, in milliseconds. */
+const PATIENCE = 30_000
 
 export type Moment = 'start' | 'stop' | 'killed start' | 'frozen start'
 
@@ -20,8 +26,8 @@ export const nextMoment = (random: Random): Moment =>
 export async function around<Result>(
   random: Random,
   event: () => Result,
-  command: () => AppProcess,
-): Promise<{ readonly happened: Result; readonly changing: AppProcess; readonly offset: number }> {
+  command: () => App,
+): Promise<{ readonly happened: Result; readonly changing: App; readonly offset: number }> {
   const offset = random.between(EARLIEST, LATEST)
   const early = offset < 0 ? command() : undefined
   await pause(Math.max(0, -offset))
@@ -31,7 +37,7 @@ export async function around<Result>(
 }
 
 /** Kills or freezes a host at a moment of its start. */
-export async function disturb(moment: Moment, random: Random, host: AppProcess): Promise<void> {
+export async function disturb(moment: Moment, random: Random, host: App): Promise<void> {
   if (moment !== 'killed start' && moment !== 'frozen start') return
   await pause(random.between(0, 1_500))
   if (moment === 'killed start') return void host.signal('SIGKILL')
@@ -41,13 +47,9 @@ export async function disturb(moment: Moment, random: Random, host: AppProcess):
 }
 
 /** The status and the body of each response until the host is gone. */
-export async function responsesUntilGone(url: string, host: AppProcess): Promise<string[]> {
+export async function responsesUntilGone(url: string, host: App): Promise<string[]> {
   const responses = new Set<string>()
-  let ended: Ended | undefined
-  void host.ended.then((end) => {
-    ended = end
-  })
-  while (ended === undefined) {
+  while (!host.hasEnded) {
     const response = await read(url).catch(() => undefined)
     if (response !== undefined) responses.add(response)
     await pause(5)
@@ -55,11 +57,10 @@ export async function responsesUntilGone(url: string, host: AppProcess): Promise
   return [...responses]
 }
 
-/** The status, and what the module returns. */
+/** What a host serves of the module. */
 export async function read(url: string): Promise<string> {
-  const response = await fetch(`${url}/flip`, {
-    headers: { connection: 'close' },
-    signal: AbortSignal.timeout(30_000),
-  })
-  return `${response.status} ${response.ok ? await response.text() : ''}`.trim()
+  const agent = new Agent()
+  const reply = await within(PATIENCE, new Caller(agent, () => url).get('/flip'))
+  if (reply === undefined) throw new Error(`GET /flip had no response within ${PATIENCE / 1000} s`)
+  return servedIn(reply)
 }

@@ -1,23 +1,12 @@
-import { inTemporaryFolder } from '@mortise/host'
-import { Random } from '../../harness/random.ts'
-import { outcome, skipped } from '../../harness/repeat.ts'
-import type { Outcome, RunOptions, Verification } from '../../harness/verification.ts'
-import { hasStrace } from '../kill/trace.ts'
+import { defineRun } from '../../harness/define-run.ts'
+import type { Random } from '../../harness/random.ts'
+import { whyNoStrace } from '../../harness/strace.ts'
 import { type Stage, Stages, stages } from './stages.ts'
 import { type Fault, faultText } from './traced-app.ts'
 
 /** The number of faults in a slice, and the first writes and syncs of the host to choose from. */
 const SLICE = 2
 const FIRST_CALLS = 60
-
-export const failingCalls: Verification = {
-  promise:
-    'After a failed write, fsync, open or rename, a command or a host continues, or ends with a reason. Acknowledged writes are there, refused ones are not.',
-  async run(options) {
-    if (!hasStrace()) return skipped('strace is missing: apt-get install strace')
-    return await inTemporaryFolder(undefined, (folder) => tryAll(new Stages(folder), options))
-  },
-}
 
 interface Point extends Fault {
   readonly stage: Stage
@@ -27,36 +16,28 @@ interface Point extends Fault {
  * Fails every call of every stage, once and for good, in random order by the seed, until the
  * minutes are over.
  */
-async function tryAll(all: Stages, { seed, minutes, signal, onProgress }: RunOptions): Promise<Outcome> {
-  const end = performance.now() + minutes * 60_000
-  const random = new Random(seed)
-  await all.prepare()
-  const points = minutes > 0 ? await pointsOf(all, random) : slice(random)
-  const figures = {
-    'faults tried': 0,
-    'calls failed': 0,
-    'ended with a reason': 0,
-    'writes acknowledged': 0,
-    'writes with unknown outcome': 0,
-  }
-  const failures: string[] = []
-  for (const [index, { stage, ...fault }] of points.entries()) {
-    const isOver = minutes > 0 ? performance.now() >= end : figures['faults tried'] >= SLICE
-    if (isOver || signal.aborted) break
-    const tried = await all.try(stage, fault)
-    // In another thread, or on another path through the code, nothing or something else failed.
-    if (tried.calls.length === 0 || !tried.calls.every((call) => call.includes('/application'))) continue
-    figures['faults tried'] += 1
-    figures['calls failed'] += tried.calls.length
-    figures['ended with a reason'] += Number(tried.end !== 0)
-    figures['writes acknowledged'] += tried.acknowledged
-    figures['writes with unknown outcome'] += tried.unknown
-    for (const failure of tried.failures)
-      failures.push(`${stage}, ${faultText(fault)} (${tried.calls[0]}): ${failure}`)
-    onProgress(`${index + 1} of ${points.length}: ${stage}, ${faultText(fault)}: ended with ${tried.end}`)
-  }
-  return outcome(figures, failures, ['calls failed'])
-}
+export const failingCalls = defineRun({
+  promise:
+    'After a failed write, fsync, open or rename, a command or a host continues, or ends with a reason. Acknowledged writes are there, refused ones are not.',
+  needed: ['calls failed'],
+  whyNot: whyNoStrace,
+  async round(round) {
+    const all = new Stages(round)
+    await all.prepare()
+    const points = round.isSlice ? slice(round.random) : await pointsOf(all, round.random)
+    for (const [index, { stage, ...fault }] of points.entries()) {
+      if (round.isSlice ? round.figures.of('faults tried') === SLICE : round.isOver) break
+      const { calls, end, failures } = await all.try(stage, fault)
+      // In another thread, or on another path through the code, nothing or something else failed.
+      if (calls.length === 0 || !calls.every((call) => call.includes('/application'))) continue
+      round.count('faults tried')
+      round.count('calls failed', calls.length)
+      round.count('ended with a reason', Number(end !== 0))
+      round.fail(...failures.map((text) => `${stage}, ${faultText(fault)} (${calls[0]}): ${text}`))
+      round.log(`${index + 1} of ${points.length}: ${stage}, ${faultText(fault)}: ended with ${end}`)
+    }
+  },
+})
 
 /** More points than faults, because some points meet no call. */
 const slice = (random: Random): Point[] =>

@@ -1,23 +1,26 @@
-import { cp, mkdir, readFile } from 'node:fs/promises'
+import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile, secretFile } from '@mortise/host'
-import { runApp } from '../../harness/app-command.ts'
-import { mintUsers } from '../../harness/mint-users.ts'
-import { settles } from './settles.ts'
-import { Shoppers } from './shoppers.ts'
+import { mustRun, startWords } from '../../harness/app.ts'
+import type { Round } from '../../harness/round.ts'
+import { type Shoppers, shoppersOf } from '../../harness/shoppers.ts'
+import { within } from '../../harness/until.ts'
 import { type Fault, type Place, TracedApp } from './traced-app.ts'
 
 /** The stages of an application. A call fails in one of them. */
 export const stages = ['init', 'install', 'start'] as const
 export type Stage = (typeof stages)[number]
 
-const init = ['init']
-const install = ['module-install', 'api-cart', 'api-purchase', 'api-event']
-const start = ['start', '--port', '0']
+const words = {
+  init: ['init'],
+  install: ['module-install', 'api-cart', 'api-purchase', 'api-event'],
+  start: startWords(),
+}
 
 /** The exit codes of docs/errors.md. */
 const known = [0, 1, 2, 3, 4, 5, 6, 70]
 const CALLERS = 8
+/** The most writes of each caller. */
+const WRITES = 12
 /**
  * The time limit of requests, in milliseconds. An application that has not responded by then is
  * stopped.
@@ -29,18 +32,15 @@ export interface Tried {
   /** The calls that failed on purpose. */
   readonly calls: string[]
   readonly end: number | string | undefined
-  readonly acknowledged: number
-  readonly unknown: number
 }
 
 /** Applications at the start of each stage, to be copied. */
 export class Stages {
-  readonly #folder: string
+  readonly #round: Round
   #copies = 0
 
-  /** @param folder an empty one */
-  constructor(folder: string) {
-    this.#folder = folder
+  constructor(round: Round) {
+    this.#round = round
   }
 
   /**
@@ -49,16 +49,15 @@ export class Stages {
    */
   async prepare(): Promise<void> {
     const directory = this.#before('install')
-    await mkdir(directory)
-    await this.#succeed(directory, init)
+    await mustRun(directory, [words.init])
     await cp(directory, this.#before('start'), { recursive: true })
-    await this.#succeed(this.#before('start'), install)
+    await mustRun(this.#before('start'), [words.install])
   }
 
   /** The places in this stage where calls on the application can fail. */
   async places(stage: Stage): Promise<Place[]> {
     const directory = await this.#copy(stage)
-    const { traced } = await this.#through(stage, directory, undefined)
+    const { traced } = await this.#through(stage, directory)
     return traced.placesIn(directory)
   }
 
@@ -66,78 +65,89 @@ export class Stages {
   async try(stage: Stage, fault: Fault): Promise<Tried> {
     const directory = await this.#copy(stage)
     const { traced, end, shoppers, failures } = await this.#through(stage, directory, fault)
-    const calls = await traced.failed()
+    const { said } = traced
     if (end === undefined) failures.push('it hangs')
-    else if (!known.includes(end as number)) failures.push(`it ends with ${end}: ${traced.said}`)
-    else if (end !== 0 && !saysWhy(traced.said, directory))
-      failures.push(`${end}, and it says: ${traced.said}`)
+    else if (!known.includes(end as number)) failures.push(`it ends with ${end}: ${said}`)
+    else if (end !== 0 && !saysWhy(said, directory)) failures.push(`${end}, and it says: ${said}`)
     failures.push(...(await this.#goOn(stage, directory, shoppers).catch((error: Error) => [error.message])))
-    shoppers?.close()
-    const { acknowledged = 0, unknown = 0 } = shoppers ?? {}
-    return { failures, calls: calls.map((call) => call.slice(0, 200)), end, acknowledged, unknown }
+    return { failures, end, calls: await traced.failed() }
   }
 
-  async #through(stage: Stage, directory: string, fault: Fault | undefined) {
+  async #through(stage: Stage, directory: string, fault?: Fault) {
     const failures: string[] = []
-    const argv = { init, install, start }[stage]
-    const traced = new TracedApp(directory, argv, join(directory, '..', `${this.#copies}.strace`), fault)
-    if (stage !== 'start') return { traced, failures, end: await traced.end(), shoppers: undefined }
-    const shoppers = await shoppersOf(directory)
-    const url = await traced.url()
-    if (
-      url !== undefined &&
-      (await settles(
-        shoppers.shop(url).then(() => true),
-        SHOPPING,
-      )) === undefined
-    )
-      failures.push('a request has no response')
-    traced.stop()
-    return { traced, failures, end: await traced.end(), shoppers }
+    const traced = new TracedApp(directory, words[stage], `${directory}.strace`, fault)
+    if (stage !== 'start') return { traced, failures, end: await traced.howItEnds(), shoppers: undefined }
+    const shoppers = await this.#shoppersOf(directory)
+    const url = await traced.serving().catch(() => undefined)
+    if (url !== undefined) {
+      if (!(await this.#shop(shoppers, url))) failures.push('a request has no response')
+      this.#round.count('writes acknowledged', shoppers.acknowledged)
+      this.#round.count(
+        'writes with unknown outcome',
+        shoppers.sum((shopper) => shopper.count('unknown')),
+      )
+    }
+    traced.signal('SIGTERM')
+    return { traced, failures, end: await traced.howItEnds(), shoppers }
   }
 
   /** Repeats what failed, and starts the application with the acknowledged writes. */
   async #goOn(stage: Stage, directory: string, before: Shoppers | undefined): Promise<string[]> {
-    if (stage === 'init') await this.#succeed(directory, init)
-    if (stage !== 'start') await this.#succeed(directory, install)
-    const shoppers = before ?? (await shoppersOf(directory))
-    const host = new TracedApp(directory, start, join(directory, '..', `${this.#copies}.again`))
+    if (stage === 'init') await mustRun(directory, [words.init])
+    if (stage !== 'start') await mustRun(directory, [words.install])
+    const shoppers = before ?? (await this.#shoppersOf(directory))
+    const host = new TracedApp(directory, words.start, `${directory}.again`)
     try {
-      const url = await host.url()
-      if (url === undefined) throw new Error(`it does not start again: ${host.said}`)
-      if (before === undefined) await shoppers.shop(url)
+      const url = await host.serving()
+      if (before === undefined) await this.#shop(shoppers, url)
       const failures = await shoppers.check(url)
-      host.stop()
-      const end = await host.end()
+      for (const { caller, bought } of shoppers.all) {
+        const events = await caller.list<{ type: string }>('/event?limit=100')
+        const created = events.filter(({ type }) => type === 'purchase.created').length
+        if (created !== bought.length) failures.push(`${created} events of ${bought.length} purchases`)
+      }
+      host.signal('SIGTERM')
+      const end = await host.howItEnds()
       return end === 0 ? failures : [...failures, `the next host ends with ${end}: ${host.said}`]
     } finally {
-      host.kill()
-      shoppers.close()
+      await host.kill()
     }
   }
 
-  async #succeed(directory: string, argv: readonly string[]): Promise<void> {
-    const { exitCode, said } = await runApp(directory, argv)
-    if (exitCode !== 0) throw new Error(`then app ${argv[0]} ends with ${exitCode}: ${said}`)
+  /** Callers who add to their cart without a key, and purchase with one. */
+  #shoppersOf(directory: string): Promise<Shoppers> {
+    return shoppersOf(this.#round, directory, CALLERS, {
+      does: [
+        [1, 'addition'],
+        [1, 'purchase'],
+      ],
+      ifBroken: 'leave',
+      most: WRITES,
+    })
+  }
+
+  /** @returns false if a request has no response in time */
+  async #shop(shoppers: Shoppers, url: string): Promise<boolean> {
+    shoppers.start(url)
+    return (
+      (await within(
+        SHOPPING,
+        shoppers.finished().then(() => true),
+      )) === true
+    )
   }
 
   #before(stage: Stage): string {
-    return join(this.#folder, `before-${stage}`)
+    return join(this.#round.folder, `before-${stage}`)
   }
 
   async #copy(stage: Stage): Promise<string> {
     this.#copies += 1
-    const directory = join(this.#folder, `${this.#copies}`, 'application')
+    const directory = join(this.#round.folder, `${this.#copies}`, 'application')
     await mkdir(directory, { recursive: true })
     if (stage !== 'init') await cp(this.#before(stage), directory, { recursive: true })
     return directory
   }
-}
-
-async function shoppersOf(directory: string): Promise<Shoppers> {
-  const { auth } = JSON.parse(await readFile(configFile(directory), 'utf8'))
-  const secret = (await readFile(secretFile(directory), 'utf8')).trim()
-  return new Shoppers(await mintUsers({ issuer: auth.issuer, secret }, CALLERS))
 }
 
 /**

@@ -1,11 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { settles } from './settles.ts'
-
-const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
+import { App } from '../../harness/app.ts'
 
 /** Calls that change a file, or make it durable. */
 const callNames = ['pwrite64', 'fsync', 'openat', 'write', 'ftruncate', 'unlink', 'rename', 'mkdir'] as const
@@ -31,81 +26,37 @@ export const faultText = ({ call, number, path, error, lasting }: Fault) =>
 const PATIENCE = 40_000
 
 /** The `app` command under strace. */
-export class TracedApp {
-  readonly #child: ChildProcess
+export class TracedApp extends App {
   readonly #log: string
-  #stdout = ''
-  #stderr = ''
-  /** The exit code, or the signal that ended it. */
-  readonly ended: Promise<number | string>
 
   /**
-   * @param fault the failing call; without it, none
    * @param log the file for strace's output
+   * @param fault the failing call; without it, none
    */
   constructor(directory: string, argv: readonly string[], log: string, fault?: Fault) {
-    this.#log = log
     const { call = callNames.join(','), number, path, error, lasting } = fault ?? {}
     const only = path === undefined ? [] : ['-P', join(directory, path)]
-    const inject = fault && ['-e', `inject=${call}:error=${error}:when=${number}${lasting ? '+' : ''}`]
+    const inject = fault ? ['-e', `inject=${call}:error=${error}:when=${number}${lasting ? '+' : ''}`] : []
     // With -D the command is a child of this process and can get signals.
     const options = ['-D', '-f', '-y', '-q', '-s', '0', '--seccomp-bpf', '-o', log, '-e', `trace=${call}`]
-    const command = [process.execPath, door, ...argv, '--dir', directory, '--json']
-    this.#child = spawn('strace', [...options, ...only, ...(inject ?? []), '--', ...command], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        APP_LOG_LEVEL: 'error',
-        APP_RATE_LIMIT_MAX: '0',
-        APP_SERVER_DRAIN_SECONDS: '0',
-        npm_config_registry: 'http://127.0.0.1:1/',
-        // One thread for file calls, for nearly the same order each time.
-        UV_THREADPOOL_SIZE: '1',
-      },
+    super(directory, argv, {
+      under: ['strace', ...options, ...only, ...inject, '--'],
+      // One thread for file calls, for nearly the same order each time.
+      environment: { UV_THREADPOOL_SIZE: '1' },
     })
-    this.#child.stdout?.setEncoding('utf8').on('data', (text) => {
-      this.#stdout += text
-    })
-    this.#child.stderr?.setEncoding('utf8').on('data', (text) => {
-      this.#stderr += text
-    })
-    this.ended = once(this.#child, 'close').then(([code, signal]) => code ?? signal)
+    this.#log = log
   }
 
-  get said(): string {
-    return this.#stdout + this.#stderr
-  }
-
-  /** The URL of the host; undefined if it has ended, or does not serve in time. */
-  async url(): Promise<string | undefined> {
-    const { promise: served, resolve } = Promise.withResolvers<string>()
-    const look = () => {
-      const [, url] = /"url": "([^"]+)"/.exec(this.#stdout) ?? []
-      if (url !== undefined) resolve(url)
-    }
-    this.#child.stdout?.on('data', look)
-    look()
-    return settles(Promise.race([served, this.ended.then(() => undefined)]), PATIENCE)
-  }
-
-  /** The exit of the host; undefined if it does not end, and is killed. */
-  async end(): Promise<number | string | undefined> {
-    const end = await settles(this.ended, PATIENCE)
-    if (end === undefined) this.kill()
-    return end
-  }
-
-  stop(): void {
-    this.#child.kill('SIGTERM')
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL')
+  /** The exit code, or the signal that ended it; undefined if it does not end, and is killed. */
+  async howItEnds(): Promise<number | string | undefined> {
+    const { how } = await this.within(PATIENCE)
+    return how === 'SIGKILL' ? undefined : how
   }
 
   /** The recorded calls that failed on purpose, as strace writes them. */
   async failed(): Promise<string[]> {
-    return (await this.#lines()).filter((line) => line.includes('(INJECTED)'))
+    const lines = await this.#lines()
+    return lines.filter((line) => line.includes('(INJECTED)')).map((line) => line.slice(0, 200))
   }
 
   /**

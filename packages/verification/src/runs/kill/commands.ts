@@ -19,7 +19,6 @@ export const commandNames = Object.keys(commands) as CommandName[]
 
 /** A command and its results without a kill. */
 export interface Prepared {
-  readonly name: CommandName
   readonly argv: readonly string[]
   /** The application before the command. */
   readonly directory: string
@@ -45,29 +44,20 @@ const states = {
   },
 }
 
-/**
- * Creates the applications for the commands `names` below `folder`, and runs each command once
- * undisturbed.
- */
-export async function prepare(folder: string, names: readonly CommandName[]): Promise<Prepared[]> {
-  const prepared: Prepared[] = []
-  const made = join(folder, 'made')
-  await mkdir(made)
+/** Creates the application for a command below `folder`, and runs the command once undisturbed. */
+export async function prepare(folder: string, name: CommandName): Promise<Prepared> {
+  const { from, argv } = commands[name]
+  const directory = join(folder, 'application')
+  await mkdir(directory)
   for (const [state, make] of Object.entries(states)) {
-    await make(made)
-    for (const name of names) {
-      const { from, argv } = commands[name]
-      if (from !== state) continue
-      const directory = await copy(made, join(folder, name))
-      const before = await observe(await copy(made, join(folder, `${name}, before`)))
-      const done = await copy(made, join(folder, `${name}, after`))
-      await succeed(done, ...argv)
-      const after = await observe(done)
-      prepared.push({ name, argv, directory, before, after, paths: await steadyPaths(done) })
-    }
-    if (prepared.length === names.length) break
+    await make(directory)
+    if (state === from) break
   }
-  return prepared
+  const before = await observe(await copy(directory, join(folder, 'before')))
+  const done = await copy(directory, join(folder, 'after'))
+  await succeed(done, ...argv)
+  const after = await observe(done)
+  return { argv, directory, before, after, paths: await steadyPaths(done) }
 }
 
 /**

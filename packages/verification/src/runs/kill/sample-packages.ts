@@ -1,40 +1,32 @@
 import { hostVersion } from '@mortise/host'
-
-interface SamplePackage {
-  readonly json: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
-  readonly files: Readonly<Record<string, string>>
-}
+import { type Published, published } from '../../../../../cli/test/fake-registry.ts'
 
 /**
  * A module with a table and an npm dependency. Version 2 adds a column, with a down migration, and
  * a setting.
  */
-const note = (
-  version: string,
-  columns: string,
-  json: object,
-  files: SamplePackage['files'],
-): SamplePackage => ({
-  json: {
-    name: '@sample/note',
-    version,
-    type: 'module',
-    exports: './index.js',
-    peerDependencies: { '@mortise/module-sdk': '^1.0.0' },
-    dependencies: { 'sample-dependency': '1.0.0' },
-    mortise: {
-      id: 'note',
-      host: `^${hostVersion}`,
-      routes: ['GET /note', 'POST /note'],
-      tables: 'note',
-      migrations: 'migrations',
-      ...json,
+const note = (version: string, columns: string, json: object, files: Readonly<Record<string, string>>) =>
+  published(
+    {
+      name: '@sample/note',
+      version,
+      type: 'module',
+      exports: './index.js',
+      peerDependencies: { '@mortise/module-sdk': '^1.0.0' },
+      dependencies: { 'sample-dependency': '1.0.0' },
+      mortise: {
+        id: 'note',
+        host: `^${hostVersion}`,
+        routes: ['GET /note', 'POST /note'],
+        tables: 'note',
+        migrations: 'migrations',
+        ...json,
+      },
     },
-  },
-  files: {
-    'migrations/001-note.sql': 'CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL)',
-    'migrations/001-note.down.sql': 'DROP TABLE note',
-    'index.js': `import { respond, defineModule, run, sql } from '@mortise/module-sdk'
+    {
+      'migrations/001-note.sql': 'CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL)',
+      'migrations/001-note.down.sql': 'DROP TABLE note',
+      'index.js': `import { respond, defineModule, run, sql } from '@mortise/module-sdk'
 import { dependency } from 'sample-dependency'
 export default defineModule('note').plugin(async (app, { database }) => {
   const config = { access: 'public' }
@@ -49,17 +41,17 @@ export default defineModule('note').plugin(async (app, { database }) => {
   }))
 })
 `,
-    ...files,
-  },
-})
+      ...files,
+    },
+  )
 
-export const samplePackages: readonly SamplePackage[] = [
-  {
-    json: { name: 'sample-dependency', version: '1.0.0', type: 'module', exports: './index.js' },
-    files: { 'index.js': `export const dependency = 'of npm'\n`, 'lib/more.js': 'export {}\n' },
-  },
-  {
-    json: {
+export const samplePackages: readonly Published[] = [
+  published(
+    { name: 'sample-dependency', version: '1.0.0', type: 'module', exports: './index.js' },
+    { 'index.js': `export const dependency = 'of npm'\n`, 'lib/more.js': 'export {}\n' },
+  ),
+  published(
+    {
       name: '@sample/hello',
       version: '1.0.0',
       type: 'module',
@@ -67,14 +59,14 @@ export const samplePackages: readonly SamplePackage[] = [
       peerDependencies: { '@mortise/module-sdk': '^1.0.0' },
       mortise: { id: 'hello', host: `^${hostVersion}`, routes: ['GET /hello'] },
     },
-    files: {
+    {
       'index.js': `import { defineModule } from '@mortise/module-sdk'
 export default defineModule('hello').plugin(async (app) => {
   app.get('/hello', { config: { access: 'public' } }, async () => ({ hello: 'world' }))
 })
 `,
     },
-  },
+  ),
   note('1.0.0', 'id, body', {}, {}),
   note(
     '2.0.0',

@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { App } from '../../harness/app.ts'
+import { signal } from '../../harness/signal.ts'
 
 /**
  * The system calls that change the disk. SQLite's shared memory (`-shm`) is rebuilt after a crash.
@@ -13,54 +13,39 @@ const changing =
   'fsync,fdatasync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,' +
   'chmod,fchmod,fchmodat,chown,fchown,lchown,fchownat,utimensat'
 
-export interface Traced {
-  readonly child: ChildProcess
-  /** The output of the process and strace so far. */
-  said(): string
-  /** The exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals>
-}
-
-/** Whether strace exists and may trace: some containers forbid it. */
-export const hasStrace = () => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
-
 /**
- * Runs `argv` under strace. After every system call that changes something below `folder`, all
- * threads of the process stop until `onCall` decides whether to kill it (SIGKILL).
- * @param onCall gets the call as strace writes it
+ * The `app` command under strace. After every system call that changes something in its application,
+ * all threads of the process stop until `onCall` decides whether to kill it (SIGKILL).
  */
-export function trace(
-  argv: readonly string[],
-  folder: string,
-  onCall: (call: string) => boolean | Promise<boolean>,
-): Traced {
-  // With -D the traced process is a child of this one and can get signals.
-  const options = ['-D', '-f', '-y', '-q', '-s', '0', '-o', '|exec cat >&3']
-  const injected = ['-e', `trace=${changing}`, '-e', `inject=${changing}:signal=STOP`]
-  const child = spawn('strace', [...options, ...injected, '--', ...argv], {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    // One thread for file calls, which keeps the order of the program.
-    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+export class SteppedApp extends App {
+  /** How it ended, after the last call. */
+  readonly done: Promise<number | string>
+
+  /** @param onCall gets the call as strace writes it */
+  constructor(directory: string, argv: readonly string[], onCall: OnCall) {
+    const { npm_config_registry, npm_config_cache, npm_config_userconfig } = process.env
+    // With -D the traced process is a child of this one and can get signals.
+    const options = ['-D', '-f', '-y', '-q', '-s', '0', '-o', '|exec cat >&3']
+    super(directory, argv, {
+      under: ['strace', ...options, '-e', `trace=${changing}`, '-e', `inject=${changing}:signal=STOP`, '--'],
+      pipes: ['pipe'],
+      environment: {
+        ...{ npm_config_registry, npm_config_cache, npm_config_userconfig },
+        // One thread for file calls, which keeps the order of the program.
+        UV_THREADPOOL_SIZE: '1',
+      },
     })
+    this.done = follow(this, directory, onCall).then(async () => (await this.ended).how)
   }
-  const closed = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
-  return { child, said: () => said, ended: follow(child, folder, onCall).then(() => closed) }
 }
 
-async function follow(
-  child: ChildProcess,
-  folder: string,
-  onCall: Parameters<typeof trace>[2],
-): Promise<void> {
+type OnCall = (call: string) => boolean | Promise<boolean>
+
+async function follow(app: App, folder: string, onCall: OnCall): Promise<void> {
   const unfinished = new Map<string, string>()
   const stopping = new Set<string>()
   let changed: string | undefined
-  for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
+  for await (const line of createInterface({ input: app.child.stdio[3] as Readable })) {
     const [, thread = '', event = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
     if (event.startsWith('--- SIGSTOP')) stopping.add(thread)
     // The thread that made the call reports it first, the others after it.
@@ -70,11 +55,12 @@ async function follow(
       if (call !== undefined) {
         await standsStill(thread)
         if (await onCall(call)) {
-          child.kill('SIGKILL')
+          app.signal('SIGKILL')
           continue
         }
       }
-      resume(Number(thread))
+      // It may have been killed in the meantime.
+      signal(Number(thread), 'SIGCONT')
     } else {
       const call = (unfinished.get(thread) ?? '') + event.replace(/^<\.\.\. \w+ resumed>/, '')
       unfinished.delete(thread)
@@ -105,13 +91,5 @@ async function standsStill(thread: string): Promise<void> {
     )
     if (states.every((state) => 'tTZX'.includes(state))) return
     await setTimeout(1)
-  }
-}
-
-function resume(thread: number): void {
-  try {
-    process.kill(thread, 'SIGCONT')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it was killed in the meantime
   }
 }

@@ -1,14 +1,12 @@
-import { once } from 'node:events'
-import { dirname, join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Application } from '@mortise/host/serving'
+import { startWords } from '../../harness/app.ts'
 import { checkServed } from './check.ts'
 import { copy, type Prepared } from './commands.ts'
 import { digestOf, startQuietly } from './observe.ts'
 import { runApp } from './run-app.ts'
-import { trace } from './trace.ts'
+import { SteppedApp } from './trace.ts'
 
 /** A system call with a kill after it. */
 export interface Point {
@@ -18,15 +16,6 @@ export interface Point {
 
 /** Selects the points to try. */
 export type Chosen = (number: number) => boolean
-
-const bin = join(dirname(fileURLToPath(import.meta.resolve('@mortise/cli/package.json'))), 'bin.js')
-const appOf = (directory: string, argv: readonly string[]) => [
-  process.execPath,
-  bin,
-  ...argv,
-  '--dir',
-  directory,
-]
 
 /**
  * Runs a command once on a stopped application, and gives `onPoint` a copy of the application after
@@ -45,7 +34,7 @@ export async function killCommand(
   let number = 0
   let tried = 0
   let last = ''
-  const { ended, said } = trace(appOf(place, argv), place, async (call) => {
+  const app = new SteppedApp(place, argv, async (call) => {
     number += 1
     if (!isChosen(number)) return false
     tried += 1
@@ -55,8 +44,8 @@ export async function killCommand(
     onPoint({ number, call }, await copy(place, join(folder, `${number}`)))
     return false
   })
-  const end = await ended
-  if (end !== 0) throw new Error(`app ${argv.join(' ')} ends with ${end}: ${said()}`)
+  const end = await app.done
+  if (end !== 0) throw new Error(`app ${argv.join(' ')} ends with ${end}: ${app.said}`)
   return tried
 }
 
@@ -72,19 +61,15 @@ export async function killBesideHost(
   const directory = await copy(prepared.directory, join(folder, `${number}`))
   const running = await startQuietly(directory)
   const calls: string[] = []
-  const { child, ended, said } = trace(
-    appOf(directory, prepared.argv),
-    directory,
-    (call) => calls.push(call) === number,
-  )
+  const app = new SteppedApp(directory, prepared.argv, (call) => calls.push(call) === number)
   try {
-    const end = await whileServing(running, ended)
+    const end = await whileServing(running, app.done)
     if (end === 0) return undefined
-    if (end !== 'SIGKILL') throw new Error(`app ${prepared.argv.join(' ')} ends with ${end}: ${said()}`)
+    if (end !== 'SIGKILL') throw new Error(`app ${prepared.argv.join(' ')} ends with ${end}: ${app.said}`)
     await checkServed(prepared, directory, running)
     return { number, call: calls.at(-1) ?? '' }
   } finally {
-    child.kill('SIGKILL')
+    await app.kill()
     await running.close()
   }
 }
@@ -115,14 +100,9 @@ export async function killHost(
   const directory = await copy(prepared.directory, join(folder, `${number}`))
   let begun = false
   const calls: string[] = []
-  const { child, ended, said } = trace(
-    appOf(directory, ['start', '--port', '0']),
-    directory,
-    (call) => begun && calls.push(call) === number,
-  )
+  const host = new SteppedApp(directory, startWords(), (call) => begun && calls.push(call) === number)
   try {
-    await Promise.race([once(child.stdout as Readable, 'data'), ended])
-    if (!/Serving/.test(said())) throw new Error(`The host does not start: ${said()}`)
+    await host.serving()
     begun = true
     const { exitCode, stdout } = await runApp(directory, ...prepared.argv)
     if (calls.length < number) return undefined
@@ -130,7 +110,6 @@ export async function killHost(
     if (exitCode !== 0 && JSON.parse(stdout).error.code === 'unexpected') throw new Error(stdout)
     return { number, call: calls.at(-1) ?? '', directory }
   } finally {
-    child.kill('SIGKILL')
-    await ended
+    await host.kill()
   }
 }

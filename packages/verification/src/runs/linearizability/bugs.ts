@@ -1,229 +1,318 @@
-import type { Edit } from './inject-bug.ts'
+import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Caller, type Database, type ModuleInstance, newId, run, sql } from '@mortise/module-sdk'
+import type { ItemChange } from '../../../../api-cart/src/schemas.ts'
+import type { Seams, Unchanged } from './seams.ts'
 
-/** A mistake that the author of a module, or of the host, could make. */
-export interface Bug {
-  readonly name: string
-  readonly edits: readonly Edit[]
-  /** The only engine with this bug. */
-  readonly engine?: 'sqlite' | 'postgres'
-  /** Whether the bug shows only after a kill. */
-  readonly kills?: true
-}
+/** Mistakes that the author of a module, or of the host, could make. */
+export const bugs: Readonly<Record<string, Seams>> = {
+  'the last write wins on the quantity of a line': {
+    'api-cart/routes.cartRoutes': ({ cartRoutes }) =>
+      beforeRoute(cartRoutes, 'post', '/cart/item', async ({ caller, body }, database) => {
+        const lines = await database.many<Line>(linesOf(caller.id))
+        const present = lines.find(({ product }) => product === body.product)?.quantity ?? 0
+        return { ...body, quantity: present + Number(body.quantity) }
+      }),
+    'api-cart/repository.addToItem': ({ addToItem, findItems, updateItem, lockCart }) =>
+      function* (owner, item, limit, now) {
+        const { quantity } = item
+        const present = (yield* findItems(owner, now)).find(({ product }) => product === item.product)
+        const cart = yield* lockCart(owner, now)
+        if (quantity > limit) return undefined
+        if (present === undefined || cart === undefined) return yield* addToItem(owner, item, limit, now)
+        const written = yield* updateItem({ ...present, quantity }, now)
+        return { ...written, cartId: cart.id, cartVersion: cart.version }
+      },
+  },
 
-const inRoutes = edited('api-cart', 'dist/routes.js')
-const inService = edited('api-cart', 'dist/service.js')
-const inRepository = edited('api-cart', 'dist/repository.js')
-const inRecords = edited('host', 'dist/requests/idempotency-records.js')
-const inGuests = edited('host', 'dist/callers/guests.js')
-const inGroupCommit = edited('storage', 'dist/sqlite/group-commit.js')
-const inReads = edited('storage', 'dist/sqlite/reads.js')
+  'If-Match is compared before the transaction': {
+    'host/http/conditional-requests.assertUnchanged': ({ assertUnchanged }) => {
+      compare = assertUnchanged
+      return function* (request) {
+        if (!compared.has(request)) yield* assertUnchanged(request)
+      }
+    },
+    'host/requests/transaction.transaction': ({ transaction }) => {
+      const early: typeof transaction = async (app, options) => {
+        await transaction(app, options, () => {})
+        app.addHook('onRequest', async (request) => {
+          const { transaction: decide } = request
+          request.transaction = async (steps) => {
+            if (request.headers['idempotency-key'] === undefined) {
+              await options.database.transaction(() => compare(request))
+              compared.add(request)
+            }
+            return decide.call(request, steps)
+          }
+        })
+      }
+      // Else it is a plugin of its own, and its hook is for its own routes.
+      return Object.defineProperties(early, Object.getOwnPropertyDescriptors(transaction))
+    },
+  },
 
-function edited(name: 'api-cart' | 'host' | 'storage', file: string) {
-  return (text: string, becomes: string): Edit => ({ package: name, file, text, becomes })
-}
+  'a change counts on from a version read before its transaction': {
+    'api-cart/routes.cartRoutes': ({ cartRoutes }) =>
+      beforeRoute(cartRoutes, 'patch', '/cart/item/:id', async ({ params, body }, database) => {
+        const query = sql`SELECT version FROM cart_item WHERE id = ${params.id ?? ''}`
+        return { ...body, version: (await database.maybeOne<{ version: number }>(query))?.version }
+      }),
+    'api-cart/service.changeItem': ({ changeItem, showItem }) =>
+      function* (caller, id, { version, ...change }: ItemChange & { version?: number }, now) {
+        const before = yield* showItem(caller, id, now)
+        const changed = yield* changeItem(caller, id, change, now)
+        if (version === undefined || changed.version === before.version) return changed
+        yield* run(sql`UPDATE cart_item SET version = ${version + 1} WHERE id = ${id}`)
+        return { ...changed, version: version + 1 }
+      },
+  },
 
-export const bugs: readonly Bug[] = [
-  {
-    name: 'the last write wins on the quantity of a line',
-    edits: [
-      inRoutes(
-        `(request) => request.transaction(function* () {
-          const { item, added } = yield* addItem(request.caller, request.body);`,
-        `async (request) => {
-          const { product, quantity } = request.body;
-          const { items } = await showCart(database, request.caller);
-          const present = items.find((item) => item.product === product)?.quantity ?? 0;
-          return addTo(request, { product, quantity: present + quantity });
-        });
-        const addTo = (request, wanted) => request.transaction(function* () {
-          const { item, added } = yield* addItem(request.caller, wanted);`,
-      ),
-      inRoutes(
-        `: item;
-        }));`,
-        `: item;
-        });`,
-      ),
-      inService(
-        'const item = yield* repository.addToItem(',
-        'const item = newItem.quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
-      ),
-      inRepository('quantity = cart_item.quantity + excluded.quantity,', 'quantity = excluded.quantity,'),
-      inRepository('WHERE cart_item.quantity + excluded.quantity <=', 'WHERE excluded.quantity <='),
-    ],
-  },
-  {
-    name: 'If-Match is compared before the transaction',
-    edits: [
-      edited('host', 'dist/requests/transaction.js')(
-        'const decideNow = () =>',
-        `if (!claimed) await database.transaction(() => assertUnchanged(request));
-        const decideNow = () =>`,
-      ),
-      edited('host', 'dist/requests/transaction.js')(
-        'yield* assertUnchanged(reply.request);',
-        'if (reply.request[kKey]) yield* assertUnchanged(reply.request);',
-      ),
-    ],
-  },
-  {
-    name: 'a change counts on from a version read before its transaction',
-    edits: [
-      inRoutes(
-        '(request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)));',
-        `async (request) => {
-          const { id } = request.params;
-          const { version } = await database.snapshot(() => showItem(request.caller, id));
-          return request.transaction(() => changeItem(request.caller, id, { ...request.body, version }));
-        });`,
-      ),
-      inService(
-        'repository.updateItem({ ...item, quantity, note }, now)',
-        'repository.updateItem({ ...item, quantity, note, version: change.version }, now)',
-      ),
-      inRepository('updateItem = ({ id, quantity, note }', 'updateItem = ({ id, quantity, note, version }'),
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-      inRepository('note = ${note}, version = version + 1,', 'note = ${note}, version = ${version + 1},'),
-    ],
-  },
-  {
-    name: 'a claim leaves the guest what it has copied',
-    edits: [
-      inGuests('if (row.claimedBy === null) {', 'if (false) {'),
-      inRepository(
-        `UPDATE cart_item SET cart_id = \${into.id}, since_version = since_version + \${into.version}
-        WHERE cart_id = \${from.id}`,
-        `INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
-        SELECT 'item_' || substr(\${into.id}, 6, 16) || substr(id, 22), \${into.id}, since_version + \${into.version},
-          product, quantity, version, created_at, updated_at
-        FROM cart_item WHERE cart_id = \${from.id}`,
-      ),
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-      inRepository('yield* run(sql `DELETE FROM cart WHERE id = ${from.id}`);', ''),
-    ],
-  },
-  {
-    name: 'a claim loses what the guest adds meanwhile',
-    edits: [
-      edited('host', 'dist/requests/transaction.js')(
-        '!(yield* guests.renew(guest))',
-        '(yield* guests.renew(guest)) === undefined',
-      ),
-    ],
-  },
-  {
-    name: 'a claim is done twice, for two users',
-    edits: [inGuests('(row.claimedBy !== null && row.claimedBy !== user)', 'false')],
-  },
-  {
-    name: 'a claim keeps the smaller quantity',
-    edits: [
-      inRepository('WHEN other.quantity > cart_item.quantity', 'WHEN other.quantity < cart_item.quantity'),
-    ],
-  },
-  {
-    name: 'clearing leaves the line that was added last',
-    edits: [
-      inRepository(
-        'deleteItems = (owner, now) => run(sql `DELETE FROM cart_item WHERE',
-        `deleteItems = (owner, now) => run(sql \`
-        DELETE FROM cart_item WHERE since_version < (SELECT version FROM cart WHERE owner = \${owner}) AND`,
-      ),
-    ],
-  },
-  {
-    name: 'removing does nothing and says it did',
-    edits: [
-      inRoutes(
-        'request.transaction(() => removeItem(request.caller, request.params.id))',
-        'request.transaction(function* () { return { id: request.params.id, deleted: true }; })',
-      ),
-    ],
-  },
-  {
-    name: 'a second line of a product that is there',
-    edits: [
-      inRepository(
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        'version, ${product}, ${quantity}, ',
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        "version, ${product + '#' + newId('item')}, ${quantity}, ",
-      ),
-      inService(
-        'return { id, product, quantity, note, ...priced',
-        "return { id, product: product.split('#')[0], quantity, note, ...priced",
-      ),
-    ],
-  },
-  {
-    name: 'a cart is remembered for 20 ms',
-    edits: [
-      inService(
-        'const rows = await repository.findCart(database, caller.id, now);',
-        `const carts = (globalThis.carts ??= new Map());
-        if (!(now - carts.get(caller.id)?.now < 20)) {
-          carts.set(caller.id, { rows: await repository.findCart(database, caller.id, now), now });
+  'a claim leaves the guest what it has copied': {
+    'host/callers/guests.Guests': ({ Guests }) =>
+      class extends Guests {
+        override *retire(token: string, user: string) {
+          const retired = yield* super.retire(token, user)
+          yield* run(sql`UPDATE mortise_guest SET claimed_by = NULL WHERE token_hash = ${hashOf(token)}`)
+          return retired && { ...retired, now: true }
         }
-        const { rows } = carts.get(caller.id);`,
-      ),
-    ],
+      },
+    'api-cart/service.claimCart': ({ claimCart, addItem }) =>
+      function* (claim, now) {
+        const guest = { id: claim.guest, kind: 'guest' } as Caller
+        const lines = (yield { query: linesOf(guest.id), want: 'rows' }) as Line[]
+        yield* claimCart(claim, now)
+        for (const line of lines) yield* addItem(guest, line, now)
+      },
   },
-  {
-    name: 'a cart and its lines are read at two moments',
-    edits: [
-      inService(
-        'const rows = await repository.findCart(database, caller.id, now);',
-        `const [cart] = await repository.findCart(database, caller.id, now);
-        await new Promise((resolve) => setTimeout(resolve, 2));
-        const rows = await repository.findCart(database, caller.id, now);`,
-      ),
-      inService('const [cart] = rows;', ''),
-    ],
+
+  'a claim loses what the guest adds meanwhile': {
+    'host/callers/guests.Guests': ({ Guests }) =>
+      class extends Guests {
+        override *renew(guest: Parameters<InstanceType<typeof Guests>['renew']>[0]) {
+          yield* super.renew(guest)
+          return true
+        }
+      },
   },
-  {
-    name: 'a repeated request with a key is done again',
-    edits: [
-      inRecords('if (!(yield* reserveIfFree(reservation)))', 'yield* reserveIfFree(reservation); if (false)'),
-      inRecords('INSERT INTO mortise_idempotency', 'INSERT OR REPLACE INTO mortise_idempotency'),
-    ],
+
+  'a claim is done twice, for two users': {
+    'host/callers/guests.Guests': ({ Guests }) =>
+      class extends Guests {
+        override *retire(token: string, user: string) {
+          yield* run(sql`
+            UPDATE mortise_guest SET claimed_by = ${user}
+            WHERE token_hash = ${hashOf(token)} AND claimed_by IS NOT NULL`)
+          return yield* super.retire(token, user)
+        }
+      },
   },
-  {
-    name: 'what failed in a group of transactions is not undone',
-    engine: 'sqlite',
-    edits: [inGroupCommit("if (onSuccess === 'undo' || 'error' in outcome)", "if (onSuccess === 'undo')")],
+
+  'a claim keeps the smaller quantity': {
+    'api-cart/repository.mergeCarts': ({ mergeCarts, findItems, updateItem }) =>
+      function* (from, into, now, expiresAt) {
+        const own = yield* findItems(into.owner, now)
+        for (const item of yield* findItems(from.owner, now)) {
+          const quantity = own.find(({ product }) => product === item.product)?.quantity ?? item.quantity
+          if (quantity < item.quantity) yield* updateItem({ ...item, quantity }, now)
+        }
+        return yield* mergeCarts(from, into, now, expiresAt)
+      },
   },
-  {
-    name: 'responses go out before the commit',
-    engine: 'sqlite',
-    kills: true,
-    edits: [
-      inGroupCommit('this.#reads.hold(); const failure = connection.commit();', 'const failure = undefined;'),
-      inGroupCommit(
-        'if (settle !== undefined) await this.#connection.sync(); this.#reads.release(); settle?.();',
-        `if (settle !== undefined) {
-          settle();
-          await new Promise((resolve) => setTimeout(resolve, 20));
-          this.#connection.commit();
-        }`,
-      ),
-      // Readers see uncommitted data, so only a kill reveals the bug.
-      edited('storage', 'dist/sqlite/sqlite-storage.js')(
-        'new Reads(options.reader, options.outbox)',
-        'new Reads(options.writer, options.outbox)',
-      ),
-      inReads('if (held === undefined) connection.begin();', ''),
-      inReads('return connection.inTransaction && !isLong;', 'return !isLong;'),
-      inReads('if (held === undefined && connection.inTransaction) connection.rollback();', ''),
-    ],
+
+  'clearing leaves the line that was added last': {
+    'api-cart/repository.deleteItems': ({ findItems, deleteItem }) =>
+      function* (owner, now) {
+        const items = yield* findItems(owner, now)
+        const others = items.toSorted((one, other) => one.createdAt - other.createdAt).slice(0, -1)
+        for (const { id } of others) yield* deleteItem(owner, id, now)
+        return others.length
+      },
   },
-  {
-    name: 'transactions are not serializable',
-    engine: 'postgres',
-    edits: [
-      edited('storage', 'dist/postgres/postgres-storage.js')(
-        'ISOLATION LEVEL SERIALIZABLE READ WRITE',
-        'ISOLATION LEVEL READ COMMITTED READ WRITE',
-      ),
-    ],
+
+  'removing does nothing and says it did': {
+    'api-cart/service.removeItem': ({ showItem }) =>
+      function* (caller, id, now) {
+        yield* showItem(caller, id, now)
+        return { id, deleted: true }
+      },
   },
+
+  'a second line of a product that is there': {
+    'api-cart/repository.addToItem': ({ addToItem }) =>
+      function* (owner, item, limit, now) {
+        const product = `${item.product}#${newId('item')}`
+        return shown(yield* addToItem(owner, { ...item, product }, limit, now))
+      },
+    'api-cart/repository.findCart':
+      ({ findCart }) =>
+      async (...given) =>
+        (await findCart(...given)).map(shown),
+    'api-cart/repository.findItem': ({ findItem }) =>
+      function* (...given) {
+        return shown(yield* findItem(...given))
+      },
+    'api-cart/repository.updateItem': ({ updateItem }) =>
+      function* (...given) {
+        return shown(yield* updateItem(...given))
+      },
+  },
+
+  'a cart is remembered for 20 ms': {
+    'api-cart/repository.findCart': ({ findCart }) => {
+      const carts = new Map<string, { rows: Awaited<ReturnType<typeof findCart>>; at: number }>()
+      return async (database, owner, now) => {
+        const known = carts.get(owner)
+        if (known !== undefined && now - known.at < 20) return known.rows
+        const rows = await findCart(database, owner, now)
+        carts.set(owner, { rows, at: now })
+        return rows
+      }
+    },
+  },
+
+  'a cart and its lines are read at two moments': {
+    'api-cart/repository.findCart':
+      ({ findCart }) =>
+      async (...given) => {
+        const [cart] = await findCart(...given)
+        await pause(2)
+        const rows = await findCart(...given)
+        if (cart === undefined) return rows
+        return rows.map((row) => ({ ...row, cartId: cart.cartId, cartVersion: cart.cartVersion }))
+      },
+  },
+
+  'a repeated request with a key is done again': {
+    'host/requests/idempotency-records.decideOnce': ({ decideOnce }) =>
+      function* (reservation, steps) {
+        const { caller, key, route } = reservation
+        yield* run(sql`
+          DELETE FROM mortise_idempotency
+          WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
+        return yield* decideOnce(reservation, steps)
+      },
+  },
+
+  'what failed in a group of transactions is not undone': {
+    'storage/sqlite/connection.Connection': ({ Connection }) =>
+      class extends Connection {
+        override rollbackToSavepoint() {}
+      },
+  },
+
+  'responses go out before the commit': {
+    'storage/sqlite/connection.Connection': ({ Connection }) =>
+      class extends Connection {
+        #timer: NodeJS.Timeout | undefined
+
+        override begin() {
+          this.#finish()
+          super.begin()
+        }
+
+        override commit() {
+          this.#timer = setTimeout(() => this.#finish(), 20)
+          return undefined
+        }
+
+        override async sync() {}
+
+        override close() {
+          this.#finish()
+          super.close()
+        }
+
+        #finish() {
+          if (this.#timer === undefined) return
+          clearTimeout(this.#timer)
+          this.#timer = undefined
+          super.commit()
+        }
+      },
+    // Readers see uncommitted data, so only a kill reveals the bug.
+    'storage/sqlite/sqlite-storage.SqliteStorage': ({ SqliteStorage }) =>
+      class extends SqliteStorage {
+        constructor(options: ConstructorParameters<typeof SqliteStorage>[0]) {
+          super({ ...options, reader: options.writer })
+        }
+      },
+    'storage/sqlite/reads.Reads': ({ Reads }) =>
+      class extends Reads {
+        readonly #connection: ConstructorParameters<typeof Reads>[0]
+
+        constructor(...given: ConstructorParameters<typeof Reads>) {
+          super(...given)
+          this.#connection = given[0]
+        }
+
+        override hold() {}
+        override release() {}
+
+        override snapshot<Result>(steps: Parameters<InstanceType<typeof Reads>['snapshot']>[0]) {
+          const generator = steps() as Generator<{ query: never; want: 'rows' }, Result>
+          let step = generator.next()
+          while (!step.done) step = generator.next(this.#connection.execute(step.value) as never)
+          return step.value
+        }
+      },
+  },
+
+  'transactions are not serializable': {
+    'storage/postgres/drive.drive':
+      ({ drive }) =>
+      (session, mode, ...given) =>
+        drive(session, mode.replace('SERIALIZABLE', 'READ COMMITTED'), ...given),
+  },
+}
+
+/** The bugs of PostgreSQL alone, those that show only after a kill, and those that a slice plants. */
+export const onPostgres = ['transactions are not serializable']
+export const afterKills = ['responses go out before the commit']
+export const inSlice = [
+  'a claim loses what the guest adds meanwhile',
+  'a cart is remembered for 20 ms',
+  'transactions are not serializable',
 ]
+
+/** How the host compares If-Match, and the requests for which it has done so before their transaction. */
+let compare: Unchanged
+const compared = new WeakSet<object>()
+
+const hashOf = (token: string) => hash('sha256', token, 'base64url')
+
+interface Line {
+  readonly product: string
+  readonly quantity: number
+}
+
+const linesOf = (owner: string) => sql`
+  SELECT product, quantity FROM cart_item
+  WHERE cart_id = (SELECT id FROM cart WHERE owner = ${owner}) ORDER BY since_version`
+
+/** A row as callers see it: a second line of a product has a mark behind its product. */
+const shown = <Shown extends { product: string | null } | undefined>(row: Shown): Shown =>
+  row && { ...row, product: row.product?.replace(/#.*/, '') ?? null }
+
+interface Request {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  body: Readonly<Record<string, unknown>>
+}
+
+/** The routes of the cart; before one of them, work outside of its transaction makes another body. */
+function beforeRoute(
+  cartRoutes: (app: ModuleInstance, database: Database) => void,
+  method: 'post' | 'patch',
+  path: string,
+  bodyOf: (request: Request, database: Database) => Promise<Request['body']>,
+): typeof cartRoutes {
+  return (app, database) => {
+    const register = app[method] as (...given: unknown[]) => unknown
+    const before = (at: string, options: object, handler: (request: Request) => unknown) =>
+      register.call(app, at, options, async (request: Request) => {
+        if (at === path) request.body = await bodyOf(request, database)
+        return handler(request)
+      })
+    cartRoutes(Object.create(app, { [method]: { value: before } }), database)
+  }
+}

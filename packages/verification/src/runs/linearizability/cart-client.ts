@@ -1,6 +1,5 @@
-import type { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask, type Cut, type Reply } from '../../harness/ask.ts'
+import type { Asked, Cut, Headers } from '../../harness/caller.ts'
 import type { Random } from '../../harness/random.ts'
 import type { CartCaller } from './cart-caller.ts'
 import type { CartInput, CartOutput, Seen } from './cart-model.ts'
@@ -9,16 +8,13 @@ import type { History, Outcome } from './history.ts'
 
 export interface CartClientOptions {
   readonly random: Random
-  readonly agent: Agent
-  /** Chooses the host of the next request. */
-  readonly target: () => string
   readonly history: History<CartInput, CartOutput>
   /** Chooses the caller of the next operation. */
   readonly caller: () => CartCaller
   /** The guests that a user may claim now; none for a guest. */
   readonly guests: () => readonly CartCaller[]
-  /** The token of a guest, by name. */
-  readonly tokenOf: (guest: string) => string
+  /** The headers of a guest, by name. */
+  readonly headersOf: (guest: string) => Headers
   /** Called when a guest learns that it has been claimed. */
   readonly onRetired: (caller: CartCaller) => Promise<void>
   readonly onResult: () => void
@@ -64,29 +60,28 @@ export class CartClient {
   #choose({ name: caller, cart, lines }: CartCaller): CartInput {
     const { random, guests } = this.#options
     const ids = [...lines.keys()].slice(-4)
-    const id = ids[random.between(0, ids.length - 1)]
-    const claimable = guests()
-    const guest = claimable[random.between(0, claimable.length - 1)]
+    const id = random.oneOf(ids)
+    const guest = random.oneOf(guests())
     const sometimes = (seen: Seen | undefined) => (random.chance(0.2) ? seen : undefined)
-    const item = id === undefined ? undefined : { id, version: lines.get(id) as number }
     const kinds: [number, () => CartInput][] = [
       [6, () => ({ kind: 'read', caller })],
       [
         7,
         () => ({
           ...{ kind: 'add', caller, ifMatch: sometimes(cart) },
-          product: products[random.between(0, products.length - 1)] as string,
+          product: random.oneOf(products),
           quantity: random.chance(0.03) ? 9990 : random.between(1, 9),
         }),
       ],
       [1, () => ({ kind: 'clear', caller, ifMatch: sometimes(cart) })],
     ]
-    if (item !== undefined) {
+    if (id !== undefined) {
+      const item = { id, version: lines.get(id) as number }
       const quantity = random.between(1, 9)
       kinds.push(
-        [1, () => ({ kind: 'read item', caller, id: item.id })],
-        [4, () => ({ kind: 'change', caller, id: item.id, quantity, ifMatch: sometimes(item) })],
-        [3, () => ({ kind: 'remove', caller, id: item.id, ifMatch: sometimes(item) })],
+        [1, () => ({ kind: 'read item', caller, id })],
+        [4, () => ({ kind: 'change', caller, id, quantity, ifMatch: sometimes(item) })],
+        [3, () => ({ kind: 'remove', caller, id, ifMatch: sometimes(item) })],
       )
     }
     if (guest !== undefined) kinds.push([1, () => ({ kind: 'claim', caller, guest: guest.name })])
@@ -101,11 +96,7 @@ export class CartClient {
   }
 
   /** Repeats the request until it gets a response, sometimes twice at once. */
-  async #sendKeyed(
-    caller: CartCaller,
-    input: CartInput,
-    key: Readonly<Record<string, string>>,
-  ): Promise<Outcome<CartOutput>> {
+  async #sendKeyed(caller: CartCaller, input: CartInput, key: Headers): Promise<Outcome<CartOutput>> {
     const { random, onFailure } = this.#options
     let wasSent = false
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; ) {
@@ -125,37 +116,33 @@ export class CartClient {
   }
 
   async #ask(
-    caller: CartCaller,
+    client: CartCaller,
     input: CartInput,
-    headers: Readonly<Record<string, string>>,
+    headers: Headers,
     cut?: Cut,
   ): Promise<Outcome<CartOutput>> {
-    const { agent, target, tokenOf, onResult, onFailure } = this.#options
-    const { path, ...request } = requestOf(input, tokenOf)
-    const all = { ...caller.headers, ...request.headers, ...headers }
-    let response: Reply
-    try {
-      response = await ask(agent, { ...request, headers: all, url: target() + path }, cut)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') return { happened: 'perhaps' }
+    const { headersOf, onResult, onFailure } = this.#options
+    const request = requestOf(input, headersOf)
+    const asked: Asked = { ...request, headers: { ...request.headers, ...headers } }
+    const reply = await client.caller.send(asked, cut).catch((error: NodeJS.ErrnoException) => error)
+    if (reply instanceof Error) {
+      if (reply.code !== 'ECONNREFUSED') return { happened: 'perhaps' }
       // The host is starting.
       await pause(50)
       return { happened: 'not' }
     }
     onResult()
-    const { status, body } = response
-    const code = status >= 400 ? JSON.parse(body).code : undefined
+    const { status, code, text } = reply
     if (code === 'busy' || code === 'database-unavailable') return { happened: 'not' }
     if (code === 'outcome-unknown' || code === 'idempotency-running') return { happened: 'perhaps' }
-    if (status >= 500 || status === 400) onFailure(`${JSON.stringify(input)} got ${body}`)
-    let output: CartOutput
+    if (status >= 500 || status === 400) onFailure(`${JSON.stringify(input)} got ${text}`)
     try {
-      output = outputOf(input, status, body)
+      const output = outputOf(input, reply)
+      client.learn(output)
+      return { output }
     } catch (error) {
       onFailure((error as Error).message)
       return { happened: 'perhaps' }
     }
-    caller.learn(output)
-    return { output }
   }
 }

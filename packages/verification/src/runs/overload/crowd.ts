@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { addition, CrowdConnection, type Reply, reading } from '../../harness/crowd-connection.ts'
 import { Random } from '../../harness/random.ts'
-import { CrowdConnection, type Reply } from './crowd-connection.ts'
 
 export interface CrowdOptions {
   readonly port: number
@@ -77,11 +77,4 @@ async function run({ port, seed, tokens, milliseconds }: CrowdOptions): Promise<
 
   const added = await Promise.all(tokens.map(caller))
   return { served, shed, added, wrong }
-}
-
-const reading = (token: string) => `GET /cart HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`
-
-function addition(token: string, product: number): string {
-  const body = `{"product":"p${product}","quantity":1}`
-  return `POST /cart/item HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }

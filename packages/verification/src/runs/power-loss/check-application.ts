@@ -1,6 +1,8 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Host } from '../../harness/app-command.ts'
+import { type App, startHost } from '../../harness/app.ts'
+import { bearer, Caller } from '../../harness/caller.ts'
+import type { Round } from '../../harness/round.ts'
 import { isFolder, type Tree } from './disk.ts'
 
 /**
@@ -8,21 +10,24 @@ import { isFolder, type Tree } from './disk.ts'
  * @returns the failures
  */
 export async function checkApplication(
+  { agent, folder: scratch }: Round,
   tree: Tree,
   tokens: readonly string[],
   acknowledged: readonly string[],
-  scratch: string,
 ): Promise<string[]> {
   const folder = await mkdtemp(join(scratch, 'started-'))
-  let host: Host | undefined
+  let host: App | undefined
   try {
     await writeTree(tree, folder)
-    host = await Host.start(folder)
-    const ids = (await Promise.all(tokens.map((token) => idsOf(host?.port, token)))).flat()
+    host = await startHost(folder)
+    const { url } = host
+    const callers = tokens.map((token) => new Caller(agent, () => url, bearer(token)))
+    const lists = await Promise.all(callers.map((caller) => caller.list<{ id: string }>('/purchase?rpp=100')))
+    const ids = lists.flat().map(({ id }) => id)
     const lost = acknowledged.filter((id) => ids.filter((each) => each === id).length !== 1)
     return lost.length === 0 ? [] : [`${lost.length} acknowledged purchases are not listed once`]
   } catch (error) {
-    return [`it does not start: ${(error as Error).message}`]
+    return [(error as Error).message]
   } finally {
     await host?.kill()
     await rm(folder, { recursive: true, force: true })
@@ -35,18 +40,5 @@ async function writeTree(tree: Tree, folder: string): Promise<void> {
     await mkdir(isFolder(entry) ? place : dirname(place), { recursive: true, mode: 0o700 })
     if (Buffer.isBuffer(entry)) await writeFile(place, entry, { mode: 0o600 })
     else if (!isFolder(entry)) await symlink(entry.target, place)
-  }
-}
-
-/** The ids of all purchases of a caller. @throws {Error} if the token is refused */
-async function idsOf(port: number | undefined, token: string): Promise<string[]> {
-  const headers = { authorization: `Bearer ${token}` }
-  const ids: string[] = []
-  for (let page = 1; ; page += 1) {
-    const response = await fetch(`http://127.0.0.1:${port}/purchase?rpp=100&page=${page}`, { headers })
-    if (response.status !== 200) throw new Error(`an earlier token gets ${response.status}`)
-    const { data, pages } = (await response.json()) as { data: { id: string }[]; pages: number }
-    ids.push(...data.map(({ id }) => id))
-    if (page >= pages) return ids
   }
 }

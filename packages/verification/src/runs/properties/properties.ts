@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { outcome, repeat } from '../../harness/repeat.ts'
-import type { Verification } from '../../harness/verification.ts'
+import { defineRun } from '../../harness/define-run.ts'
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 
@@ -13,27 +12,25 @@ const tests = {
   'packages/api-purchase/test/cursor.property.test.ts': 30,
 }
 
-export const properties: Verification = {
+export const properties = defineRun({
   promise:
     'For any sequence of steps, applied migrations can be undone, transactions behave in a group as alone, and a walk by cursor sees each lasting row once.',
-  async run({ seed, minutes, rounds, signal, onProgress, postgres }) {
-    const url = await postgres()
-    return await repeat({ seed, minutes, rounds, signal, onProgress }, async (own) => {
-      let cases = 0
-      const failures: string[] = []
-      for (const [file, runs] of Object.entries(tests)) {
-        const report = await failureOf(file, {
-          PROPERTY_RUNS: `${runs}`,
-          PROPERTY_SEED: `${own}`,
-          APP_TEST_DATABASE_URL: url,
-        })
-        if (report === undefined) cases += runs
-        else failures.push(`${file}:\n${report}`)
-      }
-      return outcome({ cases }, failures)
-    })
+  engines: () => ['postgres'],
+  async round(round) {
+    // Each test has a schema of its own on the server.
+    const server = new URL(round.database as string)
+    server.searchParams.delete('schema')
+    for (const [file, runs] of Object.entries(tests)) {
+      const report = await failureOf(file, {
+        PROPERTY_RUNS: `${runs}`,
+        PROPERTY_SEED: `${round.seed}`,
+        APP_TEST_DATABASE_URL: server.href,
+      })
+      if (report === undefined) round.count('cases', runs)
+      else round.fail(`${file}:\n${report}`)
+    }
   },
-}
+})
 
 /** The message of the failed test. */
 async function failureOf(file: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {

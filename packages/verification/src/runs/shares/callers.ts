@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { CrowdConnection } from '../overload/crowd-connection.ts'
+import { addition, CrowdConnection, reading } from '../../harness/crowd-connection.ts'
 
 export interface Calls {
   readonly port: number
@@ -53,11 +53,4 @@ async function call({ port, tokens, milliseconds, perSecond }: Calls): Promise<C
     }),
   )
   return { latencies, wrong }
-}
-
-const reading = (token: string) => `GET /cart HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`
-
-function addition(token: string, product: number): string {
-  const body = `{"product":"p${product}","quantity":1}`
-  return `POST /cart/item HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }

@@ -1,6 +1,5 @@
 import { type ClientRequest, get } from 'node:http'
-import { CrowdConnection } from '../overload/crowd-connection.ts'
-import { newGuest } from './new-guest.ts'
+import { CrowdConnection, newGuest } from '../../harness/crowd-connection.ts'
 
 export interface StreamingGuests {
   readonly port: number

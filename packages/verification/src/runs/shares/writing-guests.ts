@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { CrowdConnection } from '../overload/crowd-connection.ts'
-import { newGuest } from './new-guest.ts'
+import { CrowdConnection, newGuest } from '../../harness/crowd-connection.ts'
 
 export interface WritingGuests {
   readonly port: number

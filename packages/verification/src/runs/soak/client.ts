@@ -1,11 +1,16 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
+import { Caller, Reply } from '../../harness/caller.ts'
+import { servedIn } from '../../harness/module-changes.ts'
 import type { Random } from '../../harness/random.ts'
-import { Connection, type Reply } from './connection.ts'
-import { LARGE, PIECES } from './soak-modules.ts'
+import { pipeline } from './pipeline.ts'
+import { LARGE, PIECES } from './steady-module.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface ClientOptions {
-  readonly port: number
+  readonly url: string
   /** Its number, which identifies its writes. */
   readonly number: number
   readonly random: Random
@@ -19,10 +24,17 @@ export interface ClientOptions {
 /** The longest pause between two requests of a client, in milliseconds. */
 const PAUSE = 150
 
+/** A response, and the epoch of its request. */
+interface Asked {
+  readonly begun: number
+  readonly reply: Reply
+}
+
 /** A caller with one keep-alive connection. It sends all kinds of requests and checks each response. */
 export class Client {
   readonly #options: ClientOptions
-  #connection: Connection | undefined
+  readonly #agent: OneConnection
+  readonly #caller: Caller
   #running: Promise<void> | undefined
   #stopped = false
   #sequence = 0
@@ -32,6 +44,8 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options
+    this.#agent = new OneConnection(() => this.#fail('the host closed the connection'))
+    this.#caller = new Caller(this.#agent, () => options.url)
   }
 
   get acknowledged() {
@@ -43,19 +57,15 @@ export class Client {
     this.#running = this.#run()
   }
 
-  /** Resolves after the last response. The connection stays open. */
+  /** Resolves after the last response, and closes the connection: the host would do it after 10 s. */
   async pause(): Promise<void> {
     this.#stopped = true
     await this.#running
-  }
-
-  async close(): Promise<void> {
-    await this.pause()
-    this.#connection?.close()
+    this.#agent.close()
   }
 
   async #run(): Promise<void> {
-    const { random, onFailure, number } = this.#options
+    const { random } = this.#options
     const kinds = [
       [30, () => this.#read()],
       [24, () => this.#write()],
@@ -67,140 +77,152 @@ export class Client {
       [1, () => this.#readSlowly()],
     ] as const
     while (!this.#stopped) {
-      const kind = random.weighted(kinds)
-      try {
-        this.#connection = await Connection.open(this.#options.port, this.#connection)
-        await kind()
-      } catch (error) {
-        onFailure(`client ${number}, request ${this.requests}: ${(error as Error).message}`)
-        this.#connection?.close()
-        this.#connection = undefined
-      }
+      this.requests += 1
+      await random
+        .weighted(kinds)()
+        .catch((error: Error) => this.#fail(error.message))
       await setTimeout(random.between(0, PAUSE))
     }
   }
 
+  #fail(what: string): void {
+    this.#options.onFailure(`client ${this.#options.number}, request ${this.requests}: ${what}`)
+  }
+
   async #read(): Promise<void> {
     const echo = this.#options.random.between(0, 1e9)
-    this.#hold(await this.#ask(get(`/steady?echo=${echo}`)), 200, { echo: String(echo) })
+    this.#hold(await this.#get(`/steady?echo=${echo}`), { echo: String(echo) })
   }
 
   async #write(): Promise<void> {
-    const { number, random } = this.#options
+    const { number, random, timeline } = this.#options
     const amount = random.between(1, 1000)
     const entry = { client: number, sequence: this.#sequence + 1, amount }
-    const asked = await this.#ask(post('/steady/entry', JSON.stringify(entry)))
-    this.#hold(asked, 201, { total: this.#total + amount })
+    const begun = timeline.epoch
+    const reply = await this.#caller.post('/steady/entry', entry)
+    this.#hold({ begun, reply }, { total: this.#total + amount }, 201)
     this.#sequence += 1
     this.#total += amount
   }
 
   /** Pipelined requests with a slow one in the middle: the responses keep their order. */
   async #pipeline(): Promise<void> {
-    const { timeline } = this.#options
-    const begun = timeline.epoch
-    const connection = this.#connection as Connection
+    const begun = this.#options.timeline.epoch
     const paths = ['/steady?echo=1', '/steady?echo=2', '/steady/slow/40', '/steady?echo=3']
     const wanted = [{ echo: '1' }, { echo: '2' }, { ms: '40' }, { echo: '3' }]
-    const responses = paths.map(() => connection.nextReply())
-    connection.send(paths.map(get).join(''))
-    this.requests += paths.length
-    const asked = await Promise.all(responses)
-    asked.forEach((response, index) => {
-      this.#hold({ begun, response }, 200, wanted[index] as object)
-    })
+    const bodies = await pipeline(this.#options.url, paths)
+    for (const [index, body] of bodies.entries())
+      this.#hold({ begun, reply: new Reply(200, {}, body) }, wanted[index] as object)
   }
 
   async #slow(): Promise<void> {
     const ms = this.#options.random.between(1000, 2000)
-    this.#hold(await this.#ask(get(`/steady/slow/${ms}`)), 200, { ms: String(ms) })
+    this.#hold(await this.#get(`/steady/slow/${ms}`), { ms: String(ms) })
   }
 
   /** A body in pieces over about a second: with its length, in chunks, or after a 100 Continue. */
   async #upload(): Promise<void> {
-    const { random, timeline } = this.#options
-    const begun = timeline.epoch
-    const connection = this.#connection as Connection
+    const { random } = this.#options
     const pieces = ['{"text":"', ...Array.from({ length: 6 }, () => 'z'.repeat(4_000)), '"}']
-    const isChunked = random.chance(0.5)
-    const size = isChunked ? 'transfer-encoding: chunked' : `content-length: ${pieces.join('').length}`
-    const expect = random.chance(0.3) ? 'expect: 100-continue\r\n' : ''
-    this.requests += 1
-    const responded = connection.nextReply()
-    // Checked below; without this a broken connection would be an unhandled rejection.
-    responded.catch(() => {})
-    connection.send(
-      `POST /steady/upload HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\n${expect}${size}\r\n\r\n`,
-    )
-    for (const piece of pieces) {
-      connection.send(isChunked ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece)
-      await setTimeout(random.between(20, 250))
+    const headers = {
+      'content-type': 'application/json',
+      ...(random.chance(0.5) && { 'content-length': pieces.join('').length }),
+      ...(random.chance(0.3) && { expect: '100-continue' }),
     }
-    if (isChunked) connection.send('0\r\n\r\n')
-    this.#hold({ begun, response: await responded }, 200, { length: 24_000 })
+    const asked = await this.#open('POST', '/steady/upload', headers, async (write) => {
+      for (const piece of pieces) {
+        write(piece)
+        await setTimeout(random.between(20, 250))
+      }
+    })
+    this.#hold({ begun: asked.begun, reply: await replyOf(asked.response) }, { length: 24_000 })
   }
 
   async #stream(): Promise<void> {
-    this.#holdText(await this.#ask(get('/steady/stream')), 'y'.repeat(PIECES.count * PIECES.length))
+    this.#holdText(await this.#get('/steady/stream'), 'y'.repeat(PIECES.count * PIECES.length))
   }
 
   /** Reads nothing for a while of a response that is larger than all buffers. */
   async #readSlowly(): Promise<void> {
-    const connection = this.#connection as Connection
-    const asking = this.#ask(get('/steady/large'))
-    asking.catch(() => {})
-    connection.pause()
+    const { begun, response } = await this.#open('GET', '/steady/large', {})
     await setTimeout(this.#options.random.between(300, 1500))
-    connection.resume()
-    this.#holdText(await asking, 'x'.repeat(LARGE))
+    this.#holdText({ begun, reply: await replyOf(response) }, 'x'.repeat(LARGE))
   }
 
   async #readChanging(): Promise<void> {
     const { changing, random, timeline } = this.#options
-    const id = random.weighted(changing.map((name) => [1, name] as const))
-    const { begun, response } = await this.#ask(get(`/${id}`))
-    timeline.saw(begun, id, stateOf(response))
+    const id = random.oneOf(changing)
+    const { begun, reply } = await this.#get(`/${id}`)
+    timeline.saw(begun, id, servedIn(reply))
   }
 
-  async #ask(bytes: string): Promise<{ begun: number; response: Reply }> {
+  async #get(path: string): Promise<Asked> {
     const begun = this.#options.timeline.epoch
-    const responded = (this.#connection as Connection).nextReply()
-    this.#connection?.send(bytes)
-    this.requests += 1
-    return { begun, response: await responded }
+    return { begun, reply: await this.#caller.get(path) }
+  }
+
+  /** Sends a request piece by piece. @returns its response, with an unread body */
+  async #open(
+    method: 'GET' | 'POST',
+    path: string,
+    headers: OutgoingHttpHeaders,
+    send?: (write: (piece: string) => void) => Promise<void>,
+  ) {
+    const begun = this.#options.timeline.epoch
+    const sent = request(this.#options.url + path, { method, headers, agent: this.#agent })
+    const responded = once(sent, 'response')
+    // Awaited below; without this a broken connection would be an unhandled rejection.
+    responded.catch(() => {})
+    if (headers.expect !== undefined) await Promise.race([once(sent, 'continue'), responded])
+    await send?.((piece) => void sent.write(piece))
+    sent.end()
+    const [response] = (await responded) as [IncomingMessage]
+    return { begun, response }
   }
 
   /** Expects this response from an instance that could serve at the time and is not closed. */
-  #hold({ begun, response }: { begun: number; response: Reply }, status: number, wanted: object): void {
-    const body = response.status === status ? JSON.parse(response.body) : {}
+  #hold({ begun, reply }: Asked, wanted: object, status = 200): void {
+    const body = reply.status === status ? reply.json : {}
     const differs = Object.entries(wanted).some(([key, value]) => body[key] !== value)
-    if (response.status !== status || differs || body.closed !== false) {
-      throw new Error(
-        `wanted ${status} ${JSON.stringify(wanted)}, got ${response.status} ${response.body.slice(0, 300)}`,
-      )
+    if (reply.status !== status || differs || body.closed !== false) {
+      const got = `${reply.status} ${reply.text.slice(0, 300)}`
+      throw new Error(`wanted ${status} ${JSON.stringify(wanted)}, got ${got}`)
     }
     this.#options.timeline.saw(begun, 'steady', String(body.instance))
   }
 
-  #holdText({ begun, response }: { begun: number; response: Reply }, wanted: string): void {
-    const [instance, text] = response.body.split(' ')
-    if (response.status !== 200 || text !== wanted) {
+  #holdText({ begun, reply }: Asked, wanted: string): void {
+    const [instance = '', text] = reply.text.split(' ')
+    if (reply.status !== 200 || text !== wanted)
       throw new Error(
-        `wanted 200 and ${wanted.length} characters, got ${response.status} and ${text?.length ?? 0}`,
+        `wanted 200 and ${wanted.length} characters, got ${reply.status} and ${text?.length ?? 0}`,
       )
-    }
-    this.#options.timeline.saw(begun, 'steady', instance as string)
+    this.#options.timeline.saw(begun, 'steady', instance)
   }
 }
 
-export const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: soak\r\n\r\n`
+/** Has one connection, which the host may not close. */
+class OneConnection extends Agent {
+  readonly #onClosed: () => void
+  #mayClose = false
 
-const post = (path: string, body: string) =>
-  `POST ${path} HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  constructor(onClosed: () => void) {
+    super({ keepAlive: true, maxSockets: 1 })
+    this.#onClosed = onClosed
+  }
 
-/** The response of a changing module: `404`, or its version and setting. */
-export function stateOf({ status, body }: Reply): string {
-  if (status !== 200) return String(status)
-  const { version, mark } = JSON.parse(body)
-  return `${version}, mark ${mark}`
+  override createConnection(...given: Parameters<Agent['createConnection']>) {
+    this.#mayClose = false
+    const socket = super.createConnection(...given)
+    socket?.once('close', () => this.#mayClose || this.#onClosed())
+    return socket
+  }
+
+  close(): void {
+    this.#mayClose = true
+    this.destroy()
+  }
 }
+
+const replyOf = async (response: IncomingMessage) =>
+  new Reply(response.statusCode ?? 0, response.headers, await text(response))

@@ -1,4 +1,10 @@
-import type { Sample } from '../../harness/figures.ts'
+import type { ProcessFigures } from '../../harness/measure.ts'
+
+/** The figures of a process, and the number of packages loaded at that time. */
+export interface Sample extends ProcessFigures {
+  readonly step: number
+  readonly packages: number
+}
 
 /** Allowed heap growth in bytes per replaced package, and in total with noise. */
 const PER_PACKAGE = 100_000

@@ -1,6 +1,16 @@
 /** Whether a state is valid. */
 export type Allowed = (state: string) => boolean
 
+/** The state of each subject. */
+export type Served = ReadonlyMap<string, string>
+
+export const exactly = (served: Served): ReadonlyMap<string, Allowed> => either(served, served)
+
+export const either = (before: Served, after: Served): ReadonlyMap<string, Allowed> =>
+  new Map<string, Allowed>(
+    [...before].map(([subject, state]) => [subject, (seen) => seen === state || seen === after.get(subject)]),
+  )
+
 interface Sighting {
   readonly begun: number
   readonly ended: number
@@ -16,14 +26,13 @@ interface Sighting {
 export class Timeline {
   readonly #allowed: ReadonlyMap<string, Allowed>[]
   #open: Sighting[] = []
+  #epoch = 0
   readonly #onContradiction: (text: string) => void
 
   constructor(first: ReadonlyMap<string, Allowed>, onContradiction: (text: string) => void) {
     this.#allowed = [first]
     this.#onContradiction = onContradiction
   }
-
-  #epoch = 0
 
   /** The current epoch, to keep from a request until its response. */
   get epoch(): number {

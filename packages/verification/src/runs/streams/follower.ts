@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openStream, type Received, type Stream } from './stream.ts'
+import { openStream, type Received, type Stream } from '../../harness/event-stream.ts'
 
 /** The pause before a client opens an ended stream again, in milliseconds: shorter than a browser's. */
 const AGAIN_AFTER = 20

@@ -1,30 +1,33 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { bugs } from '../../../src/runs/linearizability/bugs.ts'
-import { replaceOnce } from '../../../src/runs/linearizability/inject-bug.ts'
+import { afterKills, bugs, inSlice, onPostgres } from '../../../src/runs/linearizability/bugs.ts'
+import { plant, replacement, type Seams } from '../../../src/runs/linearizability/seams.ts'
 
-const folders = Object.fromEntries(
-  ['api-cart', 'host', 'storage'].map((name) => [
-    name,
-    dirname(fileURLToPath(import.meta.resolve(`@mortise/${name}/package.json`))),
-  ]),
-)
-
-t.test('each bug can be planted in the code as it is', async (t) => {
-  t.ok(bugs.length > 10)
-  for (const { name, edits } of bugs) {
-    for (const edit of edits) {
-      const source = await readFile(join(folders[edit.package] as string, edit.file), 'utf8')
-      t.not(replaceOnce(source, edit), source, name)
+t.test('each export that a bug replaces exists', async (t) => {
+  t.ok(Object.keys(bugs).length > 10)
+  for (const name of [...onPostgres, ...afterKills, ...inSlice]) t.ok(name in bugs, name)
+  for (const [bug, seams] of Object.entries(bugs)) {
+    for (const place of Object.keys(seams)) {
+      const [, folder, path, name = ''] = /^([^/]+)\/(.+)\.(\w+)$/.exec(place) ?? []
+      const root = new URL('.', import.meta.resolve(`@mortise/${folder}/package.json`))
+      const exported = await import(new URL(`dist/${path}.js`, root).href)
+      t.type(exported[name], 'function', `${bug}: ${place}`)
     }
   }
 })
 
-t.test('a text that occurs once is replaced, with any white space', async (t) => {
-  const edit = { package: 'x', file: 'x.js', text: 'a( b', becomes: '$&' }
-  t.equal(replaceOnce('1 a(\n  b 2', edit), '1 $& 2')
-  for (const source of ['', 'a(b', 'a( b a( b'])
-    t.throws(() => replaceOnce(source, edit), /x\.js has [02] times/)
+t.test('an import of a file gets the replaced export, and the others', async (t) => {
+  const notLoaded = plant({
+    'host/callers/guests.Guests': ({ Guests }) => class Planted extends Guests {},
+    'host/requests/transaction.transaction': ({ transaction }) => transaction,
+  })
+  const url = new URL('dist/callers/guests.js', import.meta.resolve('@mortise/host/package.json'))
+  const { Guests, Guest } = await import(url.href)
+  t.equal(Guests.name, 'Planted')
+  t.equal(Guest.name, 'Guest')
+  t.same(notLoaded(), ['host/requests/transaction'])
+})
+
+t.test('an export that is gone is an error', async (t) => {
+  plant({ 'host/callers/guests.gone': () => () => {} } as Seams)
+  t.throws(() => replacement({}, 'host/callers/guests', 'gone'), /has no export gone/)
 })
