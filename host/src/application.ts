@@ -29,6 +29,7 @@ import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
+import { EventLoopWatch } from './generations/loop-watch.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
@@ -92,6 +93,7 @@ interface Parts {
   readonly tracing: Tracing | undefined
   readonly events: EventLog
   readonly watch: ChangeWatch
+  readonly loop: EventLoopWatch
   readonly closed: PromiseWithResolvers<void>
   readonly listener: ControlListener
   /** The process that starts this one again. */
@@ -213,8 +215,11 @@ export class Application {
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
+    const loop = new EventLoopWatch({ directory, blockedSeconds: config.host.blockedSeconds })
+    if (ownsProcess && development === undefined) await loop.begin()
     const watch = new ChangeWatch({
       directory,
+      loop,
       log: logger,
       removeFailing: async () => installed?.removeFailing(),
       async serve(lock, change) {
@@ -295,6 +300,7 @@ export class Application {
         tracing,
         events,
         watch,
+        loop,
         closed,
         secrets,
         listener,
@@ -316,6 +322,7 @@ export class Application {
       return application
     } catch (error) {
       guard?.release()
+      if (application === undefined) loop.end()
       await (application?.close() ??
         Promise.all([events?.close(), tracing?.close()]).then(() => storage.close()))
       throw error
@@ -511,6 +518,7 @@ export class Application {
     } finally {
       await this.#parts.storage.close()
       await this.#parts.listener.close()
+      this.#parts.loop.end()
     }
   }
 
