@@ -27,7 +27,7 @@ const innocent = {
   collects: `const kept = []; const end = Date.now() + 3_000
     process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc')
     const collect = process.getBuiltinModule('node:vm').runInNewContext('gc')
-    for (let at = 0; at < 1e6; at += 1) kept.push({ at })
+    for (let at = 0; at < 2e5; at += 1) kept.push({ at })
     while (Date.now() < end) collect()`,
   sleeps: 'await new Promise((done) => setTimeout(done, 2_500))',
 }
@@ -78,9 +78,8 @@ t.test('nobody is blamed', async (t) => {
   const host = await started(t, application)
   for (const name of Object.keys(innocent)) {
     await t.test(`for what ${name}`, async (t) => {
-      const status = async (path: string) =>
-        (await fetch(`${host.url}${path}`, { headers: { with: name } })).status
-      t.strictSame(await Promise.all([status('/hello'), status('/other')]), [200, 200])
+      t.equal((await fetch(`${host.url}/hello`, { headers: { with: name } })).status, 200)
+      t.equal((await fetch(`${host.url}/other`)).status, 200)
     })
   }
   await t.test('for a process that was stopped', async (t) => {

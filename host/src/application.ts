@@ -22,6 +22,7 @@ import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import { OwnSecrets } from './control/own-secrets.ts'
+import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED, WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
@@ -74,6 +75,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly ownsProcess?: boolean
   /** The number of this worker among those of its supervisor; absent for a host without one. */
   readonly worker?: number | undefined
+  /** What starts this process again; absent without it. */
+  readonly parent?: Parent | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
@@ -183,6 +186,7 @@ export class Application {
       port,
       host,
       worker,
+      parent,
       environment,
       ownsProcess = false,
       development,
@@ -193,8 +197,11 @@ export class Application {
     const config = await readConfig(directory, environment)
     const isWorker = worker !== undefined
     const { server } = config
-    if (!isWorker) await assertPortFree({ port: port ?? server.port, host: host ?? server.host })
+    const address = { port: port ?? server.port, host: host ?? server.host }
+    if (!isWorker && parent?.socketFor(address) === undefined) await assertPortFree(address)
     const logger = createLogger(config.log, development)
+    if (parent?.previous !== undefined)
+      logger.warn({ previous: parent.previous }, `the host starts again: ${parent.previous}`)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
@@ -215,7 +222,11 @@ export class Application {
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
-    const loop = new EventLoopWatch({ directory, blockedSeconds: config.host.blockedSeconds })
+    const loop = new EventLoopWatch({
+      directory,
+      blockedSeconds: config.host.blockedSeconds,
+      parent: parent?.pid,
+    })
     if (ownsProcess && development === undefined) await loop.begin()
     const watch = new ChangeWatch({
       directory,
@@ -308,7 +319,7 @@ export class Application {
       }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
-      await application.#listen({ port, host })
+      await application.#listen({ port, host }, parent)
       await application.#control.ready()
       listener.serve(application.#control.routing)
       await installed.react()
@@ -319,6 +330,7 @@ export class Application {
         logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
       )
       await application.#heartbeats?.beat()
+      parent?.serves(drainSecondsOf(config))
       return application
     } catch (error) {
       guard?.release()
@@ -464,10 +476,14 @@ export class Application {
     ended.catch(() => {}) // `closed` reports it
   }
 
-  async #listen({ port, host }: StartOptions): Promise<void> {
+  async #listen({ port, host }: StartOptions, parent: Parent | undefined): Promise<void> {
     const { server, basePath } = this.#parts.config
-    this.#server.listen({ port: port ?? server.port, host: host ?? server.host, backlog: BACKLOG })
+    const wish = { port: port ?? server.port, host: host ?? server.host }
+    const kept = parent?.socketFor(wish)
+    if (kept === undefined) this.#server.listen({ ...wish, backlog: BACKLOG })
+    else this.#server.listen(kept, BACKLOG)
     await once(this.#server, 'listening')
+    parent?.keep(this.#server, wish)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
     this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
     this.#options = { host, port: port === undefined ? undefined : taken }

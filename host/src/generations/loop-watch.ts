@@ -75,8 +75,8 @@ export class EventLoopWatch {
    */
   follow(change: Change | undefined, onBlocked?: (place: Place) => void): void {
     this.#onBlocked = onBlocked
-    if (change === undefined && !this.#isLasting) return this.end()
-    this.#post({ follow: change })
+    if (change === undefined && !this.#isLasting) this.end()
+    else this.#post({ follow: change })
   }
 
   /** Resolves when everything seen so far is reported. */

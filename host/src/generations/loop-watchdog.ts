@@ -14,6 +14,8 @@ const { beats, limits, directory, blockedSeconds, parent } = workerData as LoopW
 
 /** How often it checks for a heartbeat, in milliseconds. */
 const INTERVAL = 250
+/** How long before the end it begins to look, as a part of the time until then. */
+const LOOK_AHEAD = 0.15
 /** Between two looks, in milliseconds. */
 const MOMENT = 300
 /** How often it asks whether the main thread has paused, in milliseconds. */
@@ -44,7 +46,7 @@ setInterval(() => {
     return
   }
   silent += INTERVAL
-  if (silent < Math.min(endAfter(), change === undefined ? Number.POSITIVE_INFINITY : limits.blocked)) return
+  if (silent < firstLook()) return
   searching ??= search().finally(() => {
     searching = undefined
   })
@@ -72,11 +74,17 @@ function endAfter(): number {
   return change === undefined ? Number.POSITIVE_INFINITY : limits.hung
 }
 
+/** After how many milliseconds it looks for the first time. */
+function firstLook(): number {
+  return Math.min(endAfter() * (1 - LOOK_AHEAD), change === undefined ? Number.POSITIVE_INFINITY : limits.blocked)
+}
+
 /** Looks until the event loop turns, or the process ends. */
 async function search(): Promise<void> {
   const since = last
   const isBlocked = () => Atomics.load(counter, 0) === since
-  const folders = await foldersOfModules()
+  // There is time now for what the end needs.
+  const [folders] = await Promise.all([foldersOfModules(), import('./module-ends.ts')])
   let before: Found | undefined
   let isReported = false
   while (isBlocked()) {

@@ -53,7 +53,7 @@ export class Host {
   static async start(directory: string, workers?: number): Promise<Host> {
     const measure = new URL('measure.ts', import.meta.url).href
     const more = workers === undefined ? [] : ['--workers', `${workers}`]
-    const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json', ...more], {
+    const child = fork(door, ['start', '--no-supervisor', '--port', '0', '--dir', directory, '--json', ...more], {
       execArgv: workers === undefined ? ['--expose-gc', '--no-warnings', '--import', measure] : [],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: {

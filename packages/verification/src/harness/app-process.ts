@@ -6,6 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
+/** The words of a command whose host is the process itself: what happens to it is a run's to see. */
+export const inOneProcess = ([name = '', ...more]: readonly string[]): string[] =>
+  name === 'start' ? [name, '--no-supervisor', ...more] : [name, ...more]
+
 export interface Ended {
   /** Undefined if it was killed. */
   readonly exitCode: number | undefined
@@ -34,7 +38,7 @@ export class AppProcess {
   ) {
     const beside = (name: string) => join(dirname(directory), name)
     const begun = performance.now()
-    const child = spawn(process.execPath, [door, ...argv, '--dir', directory, '--json'], {
+    const child = spawn(process.execPath, [door, ...inOneProcess(argv), '--dir', directory, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,

@@ -50,7 +50,7 @@ export class ConfinedHost {
 
   /** @throws {Error} with its output, if the host ends instead */
   static async start(options: ConfinedOptions): Promise<ConfinedHost> {
-    const child = spawnConfined(options, ['start', '--port', '0', '--json'])
+    const child = spawnConfined(options, ['start', '--no-supervisor', '--port', '0', '--json'])
     const log: string[] = []
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => log.push(chunk))
     const signal = AbortSignal.timeout(START)

@@ -13,7 +13,7 @@ export type Stage = (typeof stages)[number]
 
 const init = ['init']
 const install = ['module-install', 'api-cart', 'api-purchase', 'api-event']
-const start = ['start', '--port', '0']
+const start = ['start', '--no-supervisor', '--port', '0']
 
 /** The exit codes of docs/errors.md. */
 const known = [0, 1, 2, 3, 4, 5, 6, 70]

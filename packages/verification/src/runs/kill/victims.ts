@@ -116,7 +116,7 @@ export async function killHost(
   let begun = false
   const calls: string[] = []
   const { child, ended, said } = trace(
-    appOf(directory, ['start', '--port', '0']),
+    appOf(directory, ['start', '--no-supervisor', '--port', '0']),
     directory,
     (call) => begun && calls.push(call) === number,
   )

@@ -63,7 +63,7 @@ export async function recordRound(
     signal: NodeJS.Signals,
     failingSync?: number,
   ): Promise<number | string | undefined> => {
-    const host = begin(['start', '--port', '0'], failingSync)
+    const host = begin(['start', '--no-supervisor', '--port', '0'], failingSync)
     let hasEnded = false
     host.ended.finally(() => {
       hasEnded = true
