@@ -31,6 +31,7 @@ import { withUnknownRoutes } from './generations/create-host.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
 import { EventLoopWatch } from './generations/loop-watch.ts'
+import { Quarantine } from './generations/quarantine.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
@@ -146,7 +147,15 @@ export class Application {
     this.#connections = connections
     this.#stalled = stalled
     if (storage.isShared) {
-      this.#heartbeats = new HostHeartbeats(storage, () => this.#self(), log)
+      this.#heartbeats = new HostHeartbeats(
+        storage,
+        () => this.#self(),
+        log,
+        () => {
+          // Not awaited: a switch writes a heartbeat.
+          installed.followQuarantine().catch((error) => log.warn(error, 'the quarantine cannot be read'))
+        },
+      )
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
@@ -297,6 +306,7 @@ export class Application {
           if (application !== undefined) await application.#heartbeats?.beat()
         },
         onFailure: (module: string) => watch.failed(module),
+        quarantine: new Quarantine(config, storage, logger),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
       await remember(config, storage)
@@ -376,6 +386,7 @@ export class Application {
         ...{ id, version, state },
         ...('reason' in rest && { reason: rest.reason }),
         ...('until' in rest && { until: rest.until }),
+        ...('since' in rest && { since: rest.since }),
       })),
     }
   }

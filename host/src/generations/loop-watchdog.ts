@@ -76,7 +76,10 @@ function endAfter(): number {
 
 /** After how many milliseconds it looks for the first time. */
 function firstLook(): number {
-  return Math.min(endAfter() * (1 - LOOK_AHEAD), change === undefined ? Number.POSITIVE_INFINITY : limits.blocked)
+  return Math.min(
+    endAfter() * (1 - LOOK_AHEAD),
+    change === undefined ? Number.POSITIVE_INFINITY : limits.blocked,
+  )
 }
 
 /** Looks until the event loop turns, or the process ends. */
