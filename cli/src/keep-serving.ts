@@ -124,7 +124,12 @@ class Parent {
     const ended = once(child, 'exit')
     child.on('error', () => {})
     child.on('message', (message: FromServing, handle: unknown) => this.#hear(message, handle))
-    const message: ToServing = { type: 'begin', previous, listensOn: this.#socket?.on }
+    const message: ToServing = {
+      type: 'begin',
+      previous,
+      hasServed: this.#hasServed,
+      listensOn: this.#socket?.on,
+    }
     // It may have ended already.
     child.send(message, this.#socket?.handle, () => {})
     const [code, signal] = await ended

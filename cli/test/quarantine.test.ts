@@ -88,7 +88,7 @@ t.test('a module that ended the host twice is in quarantine, until it is enabled
   t.match(await next.get('/hello'), { status: 200 }, 'earlier ends count no longer')
   await next.block()
   t.match(await next.get('/hello'), { status: 503 })
-  t.match(await run('module-upgrade', join(root, 'hello-2.tgz')), { exitCode: 0 })
+  t.match(await run('module-install', join(root, 'hello-2.tgz')), { exitCode: 0 })
   t.match(await next.get('/hello'), { status: 200, body: { version: '2.0.0' } })
 })
 

@@ -118,7 +118,7 @@ export const command: Command = {
       ({ id, version, state, reason = null, until = null }) =>
         `  ${id} ${version}${isServing({ state }) ? '' : ` (${stateText({ state, reason, until })})`}`,
     )
-    if (parent?.previous === undefined)
+    if (parent?.hasServed !== true)
       terminal.result(
         { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },
         [

@@ -9,6 +9,8 @@ export interface ToServing {
   readonly type: 'begin'
   /** How the host before this one ended; absent for the first. */
   readonly previous: string | undefined
+  /** Whether one before it has served, and so said where. */
+  readonly hasServed: boolean
   /** What the socket listens on; absent without one. */
   readonly listensOn: string | undefined
 }
@@ -41,12 +43,14 @@ export class Parent {
   readonly pid: number
   /** How the host before this one ended, a clause; undefined for the first. */
   readonly previous: string | undefined
+  readonly hasServed: boolean
   readonly #listensOn: string | undefined
   readonly #handle: unknown
 
-  constructor(pid: number, { previous, listensOn }: ToServing, handle: unknown) {
+  constructor(pid: number, { previous, hasServed, listensOn }: ToServing, handle: unknown) {
     this.pid = pid
     this.previous = previous
+    this.hasServed = hasServed
     this.#listensOn = listensOn
     this.#handle = handle
   }
