@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FromLoopWatchdog, LoopWatchRequest, Place, ToLoopWatchdog } from './loop-watch.ts'
 import type { Change } from './revert-change.ts'
@@ -100,6 +101,7 @@ async function search(): Promise<void> {
     before = found ?? before
     await pause(MOMENT)
   }
+  await endMeasurement()
 }
 
 const isFresh = ({ module }: Found) => change !== undefined && Object.hasOwn(change.fresh, module)
@@ -163,11 +165,11 @@ async function look(
   session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url))
   session.on('Debugger.paused', async ({ params }) => {
     const frames = params.callFrames.map(({ location }) => ({
-      path: decodeURIComponent(urls.get(location.scriptId) ?? ''),
+      path: pathOf(urls.get(location.scriptId)),
       line: location.lineNumber + 1,
     }))
     const found = placeIn(frames, folders)
-    const isOfNode = frames.every(({ path }) => !/^(file:|\/)/.test(path))
+    const isOfNode = frames.every(({ path }) => !path.startsWith('/'))
     if (found === undefined && isOfNode && steps < MOST_STEPS) {
       steps += 1
       // What Node calls next: a callback of `process.nextTick` say.
@@ -189,13 +191,15 @@ async function look(
   }
 }
 
+const KEY = "Symbol.for('@mortise/host: looks at the event loop')"
+
 /**
  * Whether the garbage collector took most of the time since the last look, or somebody debugs the
  * process. Each look begins the measurement for the next one.
  */
 const measure = `(() => {
   const { getBuiltinModule } = process
-  const key = Symbol.for('@mortise/host: looks at the event loop')
+  const key = ${KEY}
   const previous = globalThis[key]
   const profiler = new (getBuiltinModule('node:v8').GCProfiler)()
   Object.defineProperty(globalThis, key, {
@@ -211,6 +215,17 @@ async function wasCollectingOrDebugged(session: Session): Promise<boolean> {
   const { result } = await session.post('Runtime.evaluate', { expression: measure, returnByValue: true })
   return result.value !== false
 }
+
+/** Once the event loop turns again. */
+async function endMeasurement(): Promise<void> {
+  const session = new Session()
+  session.connectToMainThread()
+  const expression = `globalThis[${KEY}]?.profiler.stop(); delete globalThis[${KEY}]`
+  await session.post('Runtime.evaluate', { expression }).catch(() => {})
+  session.disconnect()
+}
+
+const pathOf = (url = '') => (url.startsWith('file://') ? fileURLToPath(url) : url)
 
 const inStore = /\/\.app\/store\/([^/]+)\/(.+)$/
 
