@@ -52,8 +52,8 @@ export class Host {
   /** @param workers the number of processes; with workers there are no figures */
   static async start(directory: string, workers?: number): Promise<Host> {
     const measure = new URL('measure.ts', import.meta.url).href
-    const more = workers === undefined ? [] : ['--workers', `${workers}`]
-    const child = fork(door, ['start', '--no-supervisor', '--port', '0', '--dir', directory, '--json', ...more], {
+    const more = workers === undefined ? ['--no-supervisor'] : ['--workers', `${workers}`]
+    const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json', ...more], {
       execArgv: workers === undefined ? ['--expose-gc', '--no-warnings', '--import', measure] : [],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: {
