@@ -44,7 +44,7 @@ t.test('a host ends soon after its parent', async (t) => {
   await until(() => !isAlive(served))
 })
 
-t.test('whoever stops the host stops its parent', async (t) => {
+t.test('a signal that stops the host stops its parent', async (t) => {
   const { host, served } = await running(t)
   process.kill(served, 'SIGTERM')
   t.equal(await host.ended, 0)

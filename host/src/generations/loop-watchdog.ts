@@ -194,8 +194,8 @@ async function look(
 const KEY = "Symbol.for('@mortise/host: looks at the event loop')"
 
 /**
- * Whether the garbage collector took most of the time since the last look, or somebody debugs the
- * process. Each look begins the measurement for the next one.
+ * Whether the garbage collector took most of the time since the last look, or a debugger is
+ * attached. Each look begins the measurement for the next one.
  */
 const measure = `(() => {
   const { getBuiltinModule } = process
