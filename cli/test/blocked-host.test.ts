@@ -65,7 +65,7 @@ for (const name of Object.keys(blocks)) {
     const begun = performance.now()
     fetch(`${host.url}/hello`, { headers: { with: name } }).catch(() => {})
     t.equal(await host.ended, 'SIGKILL')
-    t.ok(performance.now() - begun < 8_000)
+    t.ok(performance.now() - begun < 20_000)
     t.match(host.stderr, /The host ends: hello has blocked the event loop for \d s, at index\.js:\d+\./)
     t.match(await endsOf(application), [
       { module: 'hello', folder: /^@acme\+hello@1\.0\.0-/, reason: /hello has blocked/, at: Number },
