@@ -1,6 +1,7 @@
 import { pinnedHost, runPinned } from './application/pinned-host.ts'
 import { version } from './application/version.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
+import { keepServing, keepsServing } from './keep-serving.ts'
 
 // Files of the command, the host and their libraries (also npm's cache) are never writable for a
 // group or everyone, whatever the umask. Private files set a stricter mode where they are created.
@@ -17,6 +18,7 @@ process.stderr.on('error', () => {})
 const argv = process.argv.slice(2)
 // If a promise can never settle, Node would exit with 13.
 process.exitCode = exitCodes.unexpected
+if (keepsServing(argv)) process.exit(await keepServing(argv))
 const pinned = pinnedHost(argv)
 if (pinned === undefined) await run()
 else if (pinned.stranger !== undefined)

@@ -40,8 +40,13 @@ export function withLateModules(t: Test): Promise<TestApplication> {
 }
 
 /** Runs the host as a process of its own: it minds what modules do outside of requests. */
-export async function started(t: Test, { directory }: TestApplication, options: readonly string[] = []) {
-  const running = startApp(t, ['start', '--port', '0', '--dir', directory], options)
+export async function started(
+  t: Test,
+  { directory }: TestApplication,
+  options: readonly string[] = [],
+  more: readonly string[] = ['--no-supervisor'],
+) {
+  const running = startApp(t, ['start', ...more, '--port', '0', '--dir', directory], options)
   await running.says(/Serving (\S+)/)
   const [, url = ''] = /Serving (\S+)/.exec(running.stdout) ?? []
   return Object.assign(running, {

@@ -6,6 +6,9 @@ import { started, until, withLateModules } from './late-modules.ts'
 import { get, runningHost } from './running-host.ts'
 import { sampleTarball } from './sample-module.ts'
 
+// A host ends by itself for a block this long.
+process.env.APP_HOST_BLOCKED_SECONDS = '0'
+
 t.test('the changes of a host, one after the other', async (t) => {
   const application = await withLateModules(t)
   const { root, directory, run } = application

@@ -22,6 +22,7 @@ import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import { OwnSecrets } from './control/own-secrets.ts'
+import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED, WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
@@ -29,6 +30,8 @@ import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
+import { EventLoopWatch } from './generations/loop-watch.ts'
+import { Quarantine } from './generations/quarantine.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
@@ -73,6 +76,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly ownsProcess?: boolean
   /** The number of this worker among those of its supervisor; absent for a host without one. */
   readonly worker?: number | undefined
+  /** What starts this process again; absent without it. */
+  readonly parent?: Parent | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
   /** Cancels the start until something is served; no effect afterwards. */
@@ -92,6 +97,7 @@ interface Parts {
   readonly tracing: Tracing | undefined
   readonly events: EventLog
   readonly watch: ChangeWatch
+  readonly loop: EventLoopWatch
   readonly closed: PromiseWithResolvers<void>
   readonly listener: ControlListener
   /** The process that starts this one again. */
@@ -141,7 +147,15 @@ export class Application {
     this.#connections = connections
     this.#stalled = stalled
     if (storage.isShared) {
-      this.#heartbeats = new HostHeartbeats(storage, () => this.#self(), log)
+      this.#heartbeats = new HostHeartbeats(
+        storage,
+        () => this.#self(),
+        log,
+        () => {
+          // Not awaited: a switch writes a heartbeat.
+          installed.followQuarantine().catch((error) => log.warn(error, 'the quarantine cannot be read'))
+        },
+      )
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
@@ -181,6 +195,7 @@ export class Application {
       port,
       host,
       worker,
+      parent,
       environment,
       ownsProcess = false,
       development,
@@ -191,8 +206,11 @@ export class Application {
     const config = await readConfig(directory, environment)
     const isWorker = worker !== undefined
     const { server } = config
-    if (!isWorker) await assertPortFree({ port: port ?? server.port, host: host ?? server.host })
+    const address = { port: port ?? server.port, host: host ?? server.host }
+    if (!isWorker && parent?.socketFor(address) === undefined) await assertPortFree(address)
     const logger = createLogger(config.log, development)
+    if (parent?.previous !== undefined)
+      logger.warn({ previous: parent.previous }, `the host starts again: ${parent.previous}`)
     for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
@@ -218,8 +236,15 @@ export class Application {
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
+    const loop = new EventLoopWatch({
+      directory,
+      blockedSeconds: config.host.blockedSeconds,
+      parent: parent?.pid,
+    })
+    if (ownsProcess && development === undefined) await loop.begin()
     const watch = new ChangeWatch({
       directory,
+      loop,
       log: logger,
       removeFailing: async () => installed?.removeFailing(),
       async serve(lock, change) {
@@ -286,6 +311,7 @@ export class Application {
           if (application !== undefined) await application.#heartbeats?.beat()
         },
         onFailure: (module: string) => watch.failed(module),
+        quarantine: new Quarantine(config, storage, logger),
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
       await remember(config, storage)
@@ -300,6 +326,7 @@ export class Application {
         tracing,
         events,
         watch,
+        loop,
         closed,
         secrets,
         listener,
@@ -307,7 +334,7 @@ export class Application {
       }
       application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
-      await application.#listen({ port, host })
+      await application.#listen({ port, host }, parent)
       await application.#control.ready()
       listener.serve(application.#control.routing)
       await installed.react()
@@ -318,9 +345,11 @@ export class Application {
         logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
       )
       await application.#heartbeats?.beat()
+      parent?.serves(drainSecondsOf(config))
       return application
     } catch (error) {
       guard?.release()
+      if (application === undefined) loop.end()
       await (application?.close() ??
         Promise.all([events?.close(), tracing?.close()]).then(() => storage.close()))
       throw error
@@ -362,6 +391,7 @@ export class Application {
         ...{ id, version, state },
         ...('reason' in rest && { reason: rest.reason }),
         ...('until' in rest && { until: rest.until }),
+        ...('since' in rest && { since: rest.since }),
       })),
     }
   }
@@ -462,10 +492,14 @@ export class Application {
     ended.catch(() => {}) // `closed` reports it
   }
 
-  async #listen({ port, host }: StartOptions): Promise<void> {
+  async #listen({ port, host }: StartOptions, parent: Parent | undefined): Promise<void> {
     const { server, basePath } = this.#parts.config
-    this.#server.listen({ port: port ?? server.port, host: host ?? server.host, backlog: BACKLOG })
+    const wish = { port: port ?? server.port, host: host ?? server.host }
+    const kept = parent?.socketFor(wish)
+    if (kept === undefined) this.#server.listen({ ...wish, backlog: BACKLOG })
+    else this.#server.listen(kept, BACKLOG)
     await once(this.#server, 'listening')
+    parent?.keep(this.#server, wish)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
     this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
     this.#options = { host, port: port === undefined ? undefined : taken }
@@ -516,6 +550,7 @@ export class Application {
     } finally {
       await this.#parts.storage.close()
       await this.#parts.listener.close()
+      this.#parts.loop.end()
     }
   }
 

@@ -1,3 +1,4 @@
+import { callApplication } from '@mortise/host'
 import { writeConfigSchema } from '../application/application-folder.ts'
 import type { Asked } from '../install/input.ts'
 import { changeModules } from '../install/pipeline.ts'
@@ -35,12 +36,21 @@ export async function switchModules(call: Call, kind: 'enable' | 'disable'): Pro
   const names = call.arguments
   const done = await changeInstalled(call, [`module-${kind}`, ...names], { kind, names })
   const { generation, changed, unchanged, dependants, live, settled } = done
+  const released = kind === 'enable' ? await releaseFrom(done.directory, [...changed, ...unchanged]) : []
   call.terminal.result(
-    { generation, changed, unchanged, dependants, live, ...(settled !== undefined && { settled }) },
+    { generation, changed, unchanged, dependants, released, live, ...(settled !== undefined && { settled }) },
     [
-      ...unchanged.map((id) => `Nothing to do: ${id} is already ${kind}d.`),
+      ...released.map((id) => `Ended the quarantine of ${id}.`),
+      ...unchanged
+        .filter((id) => !released.includes(id))
+        .map((id) => `Nothing to do: ${id} is already ${kind}d.`),
       ...changed.map((id) => `${kind === 'enable' ? 'Enabled' : 'Disabled'} ${id}.`),
       ...settledText(settled),
     ].join('\n'),
   )
+}
+
+async function releaseFrom(directory: string, modules: readonly string[]): Promise<readonly string[]> {
+  const { released } = await callApplication(directory, 'release', { modules })
+  return released
 }

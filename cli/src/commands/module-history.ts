@@ -1,4 +1,5 @@
-import { emptyLockFile, readGenerations, readLockFile } from '@mortise/host'
+import { basename } from 'node:path'
+import { emptyLockFile, readGenerations, readLockFile, readQuarantine, storedModule } from '@mortise/host'
 import { changesBetween } from '../changes/changes-between.ts'
 import { externalChanges, isExternalChange } from '../changes/current-generation.ts'
 import { reportUnreadable } from '../changes/report-unreadable.ts'
@@ -31,6 +32,15 @@ export const command: Command = {
       ({ generation, at, command, present, changes, reason }) =>
         `${present ? '*' : ' '} ${generation}  ${at}  ${command}${[...changes, ...(reason ? [`reason: ${reason}`] : [])].map((change) => `\n      ${change}`).join('')}`,
     )
+    const quarantined = Object.entries(await readQuarantine(directory))
+      .filter(
+        ([id, { folder }]) =>
+          lock.modules[id] && folder === basename(storedModule(directory, lock.modules[id])),
+      )
+      .map(([id, { since, reason }]) => ({ id, since, reason }))
+    lines.push(
+      ...quarantined.map(({ id, since, reason }) => `${id} is in quarantine since ${since}: ${reason}`),
+    )
     if (external) {
       lines.push(
         `modules.lock.json has changes that are not applied: ${externalChanges(lock, present)}.`,
@@ -38,7 +48,7 @@ export const command: Command = {
       )
     }
     terminal.result(
-      { generation: present?.generation ?? lock.generation, generations: rows, unreadable },
+      { generation: present?.generation ?? lock.generation, generations: rows, unreadable, quarantined },
       lines.length > 0 ? lines.join('\n') : 'There are no changes yet. Next: app module-install api-cart',
     )
   },

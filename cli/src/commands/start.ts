@@ -13,6 +13,7 @@ import {
   reportServing,
   Supervisor,
   sendHeartbeat,
+  takeParent,
   takeWorkerNumber,
   WorkerEndedError,
 } from '@mortise/host/supervising'
@@ -69,6 +70,10 @@ export const command: Command = {
       '--workers <number>',
       'the number of hosts on the port, at most one per core; needs PostgreSQL (default: 1)',
     ],
+    [
+      '--no-supervisor',
+      'serve in this process: something else starts it again when it ends (no effect with --workers)',
+    ],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
   changes: true,
@@ -76,6 +81,7 @@ export const command: Command = {
   ownEnvironment: true,
 
   async run({ options, terminal, application }) {
+    const parent = await takeParent()
     const directory = await application()
     const place = {
       directory,
@@ -97,7 +103,7 @@ export const command: Command = {
     const signals = new StopSignals()
     const running = await unlessStopped<Application | Supervisor>(signals, (signal) =>
       workers === 1
-        ? whenDatabaseFree(terminal, signal, () => startOn({ ...place, signal }))
+        ? whenDatabaseFree(terminal, signal, () => startOn({ ...place, parent, signal }))
         : startWorkers(workers, { ...place, signal }),
     )
     if (running === undefined) {
@@ -112,17 +118,18 @@ export const command: Command = {
       ({ id, version, state, reason = null, until = null }) =>
         `  ${id} ${version}${isServing({ state }) ? '' : ` (${stateText({ state, reason, until })})`}`,
     )
-    terminal.result(
-      { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },
-      [
-        `Serving ${url}${processes.length > 0 ? ` with ${processes.length} processes` : ''}`,
-        `Host ${version}`,
-        ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
-        lines.length > 0
-          ? `Try: curl ${url}/ or open ${url}/docs`
-          : 'Next, in another terminal: app module-install api-cart',
-      ].join('\n'),
-    )
+    if (parent?.hasServed !== true)
+      terminal.result(
+        { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },
+        [
+          `Serving ${url}${processes.length > 0 ? ` with ${processes.length} processes` : ''}`,
+          `Host ${version}`,
+          ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
+          lines.length > 0
+            ? `Try: curl ${url}/ or open ${url}/docs`
+            : 'Next, in another terminal: app module-install api-cart',
+        ].join('\n'),
+      )
     const stopping = new AbortController()
     const restored = restoreAtStart(directory, state, terminal, stopping.signal).catch((error) =>
       terminal.note(`The store could not be read: ${(error as Error).message}`),

@@ -22,6 +22,13 @@ function* findingsOf({ id, version, state, reason, until }: InstalledState, isRu
         message: `${id} ${version} has failed: ${reason}. Its routes return 503.`,
         hint: `Correct the cause and restart the host, go back ("app module-rollback"), or disable the module ("app module-disable ${id}").`,
       }
+    case 'quarantined':
+      return yield {
+        id: 'module-quarantined',
+        severity: 'error',
+        message: `${id} ${version} is in quarantine: ${reason}. Its routes return 503, and the modules that need it fail.`,
+        hint: `Upgrade it ("app module-upgrade ${id}"), or let it serve again: app module-enable ${id}`,
+      }
     case 'paused':
       return yield {
         id: 'module-paused',

@@ -1,11 +1,14 @@
+import { basename } from 'node:path'
 import {
   type ApplicationState,
   callRunningHost,
   decisionAt,
   isLoaded,
   type LockFile,
+  type ModuleState,
   readLockFile,
   readPackage,
+  readQuarantine,
   storedModule,
 } from '@mortise/host'
 import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
@@ -27,6 +30,7 @@ export function stateText({
 export async function installedStates(directory: string) {
   const lock = await readLockFile(directory)
   const running = await callRunningHost(directory, 'state')
+  const quarantine = await readQuarantine(directory)
   const modules = await Promise.all(
     Object.entries(lock.modules).map(async ([id, locked]) => {
       const { package: name, version } = locked
@@ -34,14 +38,20 @@ export async function installedStates(directory: string) {
       const stored = await readPackage(storedModule(directory, locked)).catch((error: Error) => error)
       const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null
       const live = running?.modules.find((module) => module.id === id && module.version === version)
-      const expected = isLoaded(decision) && unreadable !== null ? { state: 'failed' as const } : decision
+      const entry = quarantine[id]
+      const isInQuarantine = entry?.folder === basename(storedModule(directory, locked))
+      const unable = unreadable === null ? 'quarantined' : 'failed'
+      const expected =
+        isLoaded(decision) && (unreadable !== null || isInQuarantine)
+          ? ({ state: unable } as const)
+          : decision
       const { state, until = null } = live ?? { until: undefined, ...expected }
       return {
         id,
         package: name,
         version,
         state,
-        reason: state === 'failed' ? (live?.reason ?? unreadable) : null,
+        reason: reasonOf(state, live?.reason ?? unreadable ?? entry?.reason),
         /** The end of a pause, if it has one. */
         until,
         routes: stored instanceof Error ? [] : stored.manifest.routes,
@@ -56,6 +66,9 @@ export async function installedStates(directory: string) {
     modules,
   }
 }
+
+const reasonOf = (state: ModuleState, reason: string | undefined) =>
+  state === 'failed' || state === 'quarantined' ? (reason ?? null) : null
 
 /** The number of `lock` in the history, or its own number if it is not recorded. */
 async function presentGeneration(directory: string, lock: LockFile): Promise<number> {

@@ -76,7 +76,7 @@ const logged = ({ stderr }: { stderr: string }, what: RegExp) =>
 
 t.test('at SIGTERM the host is first not ready while requests succeed, then it ends', async (t) => {
   const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
-  const { host, directory, ask } = await serve(t, [], { environment })
+  const { host, directory, ask, pid } = await serve(t, [], { environment })
   t.equal((await ask('/health/ready', { kept: true })).status, 200)
   const slow = ask('/slow', { method: 'POST' })
   await host.says(/slow has begun/)
@@ -93,7 +93,7 @@ t.test('at SIGTERM the host is first not ready while requests succeed, then it e
   t.equal((await ask('/slow', { kept: true })).connection, 'keep-alive')
   let taken = true
   while (taken) taken = await ask('/health/live').then(Boolean, () => false)
-  host.child.kill('SIGUSR2')
+  process.kill(pid, 'SIGUSR2')
   t.match(await slow, { status: 200, connection: 'close', body: { done: true } })
   t.equal(await host.ended, 0)
   t.match(logged(host, /^stopping/), [{ signal: 'SIGTERM', drainSeconds: 3 }])
@@ -153,7 +153,7 @@ t.test('a signal right after the start is a normal stop', async (t) => {
 
 t.test('a signal during the start ends it and leaves nothing behind', async (t) => {
   const { directory } = await prepared(t)
-  const argv = ['start', '--port', '0', '--json', '--dir', directory]
+  const argv = ['start', '--no-supervisor', '--port', '0', '--json', '--dir', directory]
   const host = startApp(t, argv, [], door, { environment: { HOLD_START: '1' } })
   await host.says(/start is held/)
   host.child.kill('SIGTERM')

@@ -85,6 +85,19 @@ export const configSchema = Type.Object(
         description: 'proxies whose X-Forwarded-For is trusted: addresses or CIDR ranges',
       }),
     }),
+    host: group({
+      blockedSeconds: limit(
+        5,
+        'seconds for which code of a module may block the process before the host ends and starts again; 0: for ever',
+        0,
+      ),
+      quarantineAfter: limit(
+        2,
+        'how often a module may end the host in `quarantineMinutes` before it is in quarantine; 0: any number of times',
+        0,
+      ),
+      quarantineMinutes: limit(10, 'the time in which these ends are counted'),
+    }),
     auth: group({
       issuer: optionalText(
         'no-blanks',

@@ -27,7 +27,7 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
   const serving = new Set(modules.filter(isServing).map(({ id }) => id))
   const loaded = modules.filter(isLoaded).length
   const up = modules
-    .filter((module) => isServing(module) || module.state === 'failed')
+    .filter((module) => isServing(module) || module.state === 'failed' || module.state === 'quarantined')
     .map(({ id, version }) => ({ labels: { module: id, version }, value: serving.has(id) ? 1 : 0 }))
   return [
     gauge('mortise_build_info', 'Host and Node versions', 'max', [
@@ -37,7 +37,18 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
     counter('mortise_shed_requests_total', 'Requests refused because of overload', shed),
     gauge('mortise_generation', 'Serving generation of modules.lock.json', 'min', generation),
     counter('mortise_generation_switches_total', 'Switches to another generation', switches),
-    gauge('mortise_module_up', '1 if the installed module serves, 0 if it has failed', 'min', up),
+    gauge(
+      'mortise_module_up',
+      '1 if the installed module serves, 0 if it has failed or is in quarantine',
+      'min',
+      up,
+    ),
+    gauge(
+      'mortise_quarantined_modules',
+      'Modules in quarantine, because they ended the host',
+      'max',
+      modules.filter(({ state }) => state === 'quarantined').length,
+    ),
     gauge(
       'mortise_retained_packages',
       'Replaced packages whose code stays in memory until a restart',

@@ -17,10 +17,12 @@ export interface ApplicationState {
     readonly id: string
     readonly version: string
     readonly state: ModuleState
-    /** Of a failed one. */
+    /** Of a failed one, or one in quarantine. */
     readonly reason?: string
     /** Of a paused one, if it has an end: RFC 3339, UTC. */
     readonly until?: string
+    /** Of one in quarantine: RFC 3339, UTC. */
+    readonly since?: string
   }[]
   /** The process that starts this host again when it ends; absent without one. */
   readonly supervisor?: number
@@ -58,7 +60,7 @@ function worst(
   states: readonly ApplicationState[],
 ): ApplicationState['modules'][number] | undefined {
   const failed = states.flatMap(({ modules }) =>
-    modules.filter((module) => module.id === id && module.state === 'failed'),
+    modules.filter(({ id: own, state }) => own === id && (state === 'failed' || state === 'quarantined')),
   )
   const [first] = failed
   if (first === undefined || failed.length === states.length) return first

@@ -9,6 +9,7 @@ import { type LockedModule, type LockFile, storedModule } from '../modules/lock-
 import { migrateStored } from '../modules/migrate-stored.ts'
 import { isLoaded } from '../modules/module-state.ts'
 import { createHost, type HostOptions } from './create-host.ts'
+import type { Quarantine } from './quarantine.ts'
 import { ResponseCounts } from './response-counts.ts'
 import type { LiveChange } from './settling.ts'
 
@@ -17,6 +18,8 @@ export type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
   readonly onSwitch?: (change: LiveChange | undefined) => void
   /** Called when a module serves after its pause. */
   readonly onPauseEnd?: () => Promise<void>
+  /** The modules that must not be loaded; without it there are none. */
+  readonly quarantine?: Quarantine
   /** Called with the module of each failed response. */
   readonly onFailure?: (module: string) => void
 }
@@ -42,7 +45,7 @@ export async function build(
   responses = new ResponseCounts(),
 ): Promise<Built> {
   const parts = { ...given, counting: { responses, onFailure: given.onFailure ?? (() => {}) } }
-  let modules = await loadModules(parts.config, lock)
+  let modules = await loadModules(parts.config, lock, parts.quarantine)
   const applied: AppliedMigration[] = []
   for (const module of modules) {
     if (!isLoaded(module)) continue

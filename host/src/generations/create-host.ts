@@ -25,7 +25,7 @@ import { Background } from '../modules/background.ts'
 import { ContractBoard } from '../modules/contract-registry.ts'
 import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
-import type { FailedModule, RegisteredModule } from '../modules/host-module.ts'
+import type { FailedModule, QuarantinedModule, RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { isLoaded, isServing, unknownState } from '../modules/module-state.ts'
 import { hostPaths } from '../modules/path-owners.ts'
@@ -167,7 +167,8 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           eventTypes: emitsEvents(modules) ? eventTypes : [],
         })
         await api.register(docsPage, { application })
-        await api.register(health, { notReady })
+        const quarantined = modules.flatMap(({ id, state }) => (state === 'quarantined' ? [id] : []))
+        await api.register(health, { notReady, quarantined })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
         await api.register(guestRoutes, { database, guests, cookie, claims })
@@ -218,7 +219,7 @@ async function registerModules(
   environment: Omit<ModuleEnvironment, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
-  const failed: FailedModule[] = []
+  const failed: (FailedModule | QuarantinedModule)[] = []
   for (const module of modules) {
     switch (module.state) {
       case 'active':
@@ -229,6 +230,7 @@ async function registerModules(
         break
       }
       case 'failed':
+      case 'quarantined':
         failed.push(module)
         break
       case 'disabled':

@@ -24,11 +24,21 @@ export class HostHeartbeats {
   readonly #database: Database
   readonly #self: () => ServingHost
   readonly #log: FastifyBaseLogger
+  readonly #onBeat: () => void
   readonly #loop: Loop
   #others: readonly ServingHost[] = []
 
-  /** @param self what this host serves now */
-  constructor(database: Database, self: () => ServingHost, log: FastifyBaseLogger) {
+  /**
+   * @param self what this host serves now
+   * @param onBeat called after each heartbeat
+   */
+  constructor(
+    database: Database,
+    self: () => ServingHost,
+    log: FastifyBaseLogger,
+    onBeat: () => void = () => {},
+  ) {
+    this.#onBeat = onBeat
     this.#database = database
     this.#self = self
     this.#log = log
@@ -61,6 +71,7 @@ export class HostHeartbeats {
         yield* run(sql`DELETE FROM mortise_host WHERE NOT (${isThere})`)
       })
       this.#others = await this.others()
+      this.#onBeat()
     } catch (error) {
       this.#log.debug(error, 'cannot report to the other hosts what this host serves')
     }

@@ -55,6 +55,7 @@ export class InstalledModules extends Generations {
     const own = await migrateHost(parts.storage)
     // In this order, like a command that writes both: the settings are never older than the lock.
     const lock = await readLockFile(parts.config.directory)
+    await parts.quarantine?.begin(lock)
     const first = await build(await withPresentSettings(parts), lock, troubles)
     logServing(parts, first, own)
     for (const module of first.modules) {
@@ -189,6 +190,24 @@ export class InstalledModules extends Generations {
       const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
       if (named.length === 0) return undefined
       return this.#serve(await build(await withPresentSettings(this.#parts), lock, this.#troubles))
+    })
+  }
+
+  /** Serves without the modules in quarantine, and again those that are released. */
+  async followQuarantine(): Promise<void> {
+    const { quarantine } = this.#parts
+    if (quarantine === undefined) return
+    await quarantine.read()
+    await this.replace(async () => {
+      const { lock, modules, responses } = this.#serving
+      const hasChanged = modules.some((module) => {
+        const { id, state } = module
+        const folder = storedModule(this.#parts.config.directory, lock.modules[id] as LockedModule)
+        const isInIt = quarantine.find(id, folder) !== undefined
+        return isInIt ? isLoaded(module) : state === 'quarantined'
+      })
+      if (!hasChanged) return undefined
+      return this.#serve(await build(await withPresentSettings(this.#parts), lock, this.#troubles, responses))
     })
   }
 

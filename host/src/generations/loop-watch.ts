@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { url as debuggerUrl } from 'node:inspector'
 import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -10,13 +11,23 @@ export interface Place {
   readonly at: string
 }
 
+/** What the thread knows from its start. */
 export interface LoopWatchRequest {
   /** An Int32 that changes with each heartbeat. */
   readonly beats: SharedArrayBuffer
   readonly limits: typeof limits
   readonly directory: string
-  readonly change: Change
+  /** The host ends when its event loop is blocked for this many seconds; 0: only for a watched change. */
+  readonly blockedSeconds: number
+  /** The process ends soon after this one. */
+  readonly parent: number | undefined
 }
+
+/** To the thread: the change to watch from now on, or a request for everything seen so far. */
+export type ToLoopWatchdog = { readonly follow: Change | undefined } | 'over'
+
+/** From the thread: `over` is the end of a request for everything seen so far. */
+export type FromLoopWatchdog = 'ready' | 'over' | Place
 
 /** How long a module may block the event loop while its change is watched, in milliseconds. */
 export const limits = {
@@ -28,41 +39,83 @@ export const limits = {
 
 const BEAT = 250
 
-/** Detects code of a fresh module that blocks the event loop. */
-export class EventLoopWatch {
-  readonly #worker: Worker | undefined
-  readonly #timer: NodeJS.Timeout
-  readonly #over = Promise.withResolvers<void>()
+export interface LoopWatchOptions {
+  readonly directory: string
+  /** See `LoopWatchRequest`. */
+  readonly blockedSeconds?: number
+  readonly parent?: number | undefined
+}
 
-  /** @param onBlocked called once the event loop continues */
-  constructor(directory: string, change: Change, onBlocked: (place: Place) => void) {
-    const beats = new SharedArrayBuffer(4)
-    const counter = new Int32Array(beats)
-    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), BEAT).unref()
-    // A debugger may pause this process for any time.
-    if (debuggerUrl() !== undefined) return
-    const workerData: LoopWatchRequest = { beats, limits, directory, change }
-    const file = join(import.meta.dirname, `loop-watchdog${extname(import.meta.filename)}`)
-    this.#worker = new Worker(file, { workerData })
-    this.#worker.unref()
-    this.#worker.on('message', (said: Place | 'over') => {
-      if (said === 'over') this.#over.resolve()
-      else onBlocked(said)
-    })
-    // Without the thread, everything else is still watched.
-    this.#worker.on('error', () => this.#over.resolve())
-    this.#worker.on('exit', () => this.#over.resolve())
+/**
+ * Detects code of a module that blocks the event loop, by a thread that ends the process then: for
+ * as long as the host lives after `begin`, and otherwise while it follows a change.
+ */
+export class EventLoopWatch {
+  readonly #options: LoopWatchOptions
+  #isLasting = false
+  #timer: NodeJS.Timeout | undefined
+  #worker: Worker | undefined
+  #onBlocked: ((place: Place) => void) | undefined
+  #over = Promise.withResolvers<void>()
+
+  constructor(options: LoopWatchOptions) {
+    this.#options = options
+  }
+
+  /** Watches until `end`. Resolves when the thread runs: it cannot start while this one is blocked. */
+  async begin(): Promise<void> {
+    this.#isLasting = true
+    const worker = this.#start()
+    if (worker !== undefined) await Promise.race([once(worker, 'message'), once(worker, 'exit')])
+  }
+
+  /**
+   * Watches a change instead of the previous one; undefined: none.
+   * @param onBlocked called once the event loop continues
+   */
+  follow(change: Change | undefined, onBlocked?: (place: Place) => void): void {
+    this.#onBlocked = onBlocked
+    if (change === undefined && !this.#isLasting) this.end()
+    else this.#post({ follow: change })
   }
 
   /** Resolves when everything seen so far is reported. */
   async caughtUp(): Promise<void> {
     if (this.#worker === undefined) return
-    this.#worker.postMessage('over')
+    this.#over = Promise.withResolvers<void>()
+    this.#post('over')
     await this.#over.promise
   }
 
   end(): void {
     clearInterval(this.#timer)
     void this.#worker?.terminate()
+    this.#worker = undefined
+  }
+
+  #post(message: ToLoopWatchdog): void {
+    this.#start()?.postMessage(message)
+  }
+
+  #start(): Worker | undefined {
+    // A debugger may pause this process for any time.
+    if (this.#worker !== undefined || debuggerUrl() !== undefined) return this.#worker
+    const { directory, blockedSeconds = 0, parent } = this.#options
+    const beats = new SharedArrayBuffer(4)
+    const counter = new Int32Array(beats)
+    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), BEAT).unref()
+    const workerData: LoopWatchRequest = { beats, limits, directory, blockedSeconds, parent }
+    const file = join(import.meta.dirname, `loop-watchdog${extname(import.meta.filename)}`)
+    const worker = new Worker(file, { workerData })
+    worker.unref()
+    worker.on('message', (said: FromLoopWatchdog) => {
+      if (said === 'over') this.#over.resolve()
+      else if (said !== 'ready') this.#onBlocked?.(said)
+    })
+    // Without the thread, everything else is still watched.
+    worker.on('error', () => this.#over.resolve())
+    worker.on('exit', () => this.#over.resolve())
+    this.#worker = worker
+    return worker
   }
 }

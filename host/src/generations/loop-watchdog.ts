@@ -1,105 +1,243 @@
 import { writeSync } from 'node:fs'
-import { Session } from 'node:inspector'
+import { Session } from 'node:inspector/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { LoopWatchRequest, Place } from './loop-watch.ts'
+import type { FromLoopWatchdog, LoopWatchRequest, Place, ToLoopWatchdog } from './loop-watch.ts'
+import type { Change } from './revert-change.ts'
 
-// A thread beside the main one, while a change is watched. Code that blocks the event loop also
-// blocks the main thread's own checks. This thread counts the time without a heartbeat by its own
-// clock, so a machine that sleeps does not count. Then it looks where the main thread is. Only code
-// of a fresh module counts against the change.
+// A thread beside the main one. Code that blocks the event loop also blocks the main thread's own
+// checks. This thread counts the time without a heartbeat by its own clock, so a stopped process or a
+// machine that sleeps does not count. Then it looks where the main thread is. Nobody is blamed for
+// less than two looks at the same module, and for time in which the garbage collector ran.
 
-const { beats, limits, directory, change } = workerData as LoopWatchRequest
+const { beats, limits, directory, blockedSeconds, parent } = workerData as LoopWatchRequest
 
 /** How often it checks for a heartbeat, in milliseconds. */
-const INTERVAL = 100
-/** How long the main thread may take to pause, in milliseconds. */
-const LOOK_TIMEOUT = 2_000
+const INTERVAL = 250
+/** How long before the end it begins to look, as a part of the time until then. */
+const LOOK_AHEAD = 0.15
+/** Between two looks, in milliseconds. */
+const MOMENT = 300
+/** How often it asks whether the main thread has paused, in milliseconds. */
+const LOOK_INTERVAL = 50
+/** How many functions of Node it follows to find the one that it calls. */
+const MOST_STEPS = 60
 /** In milliseconds. A command that waits for this process is freed by its end. */
 const LOCK_TIMEOUT = 5_000
+
+/** Code of a module that is on the stack. */
+interface Found extends Place {
+  /** The name of its folder in the store. */
+  readonly folder: string
+}
 
 const counter = new Int32Array(beats)
 let last = Atomics.load(counter, 0)
 let silent = 0
-let looking: Promise<Place | undefined> | undefined
-let ending = false
+let change: Change | undefined
+let searching: Promise<void> | undefined
 
 setInterval(() => {
+  if (parent !== undefined && process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   const beat = Atomics.load(counter, 0)
   if (beat !== last) {
     last = beat
     silent = 0
-    looking = undefined
     return
   }
   silent += INTERVAL
-  if (silent >= limits.blocked && looking === undefined) looking = report()
-  if (silent >= limits.hung && !ending) void end()
+  if (silent < firstLook()) return
+  searching ??= search().finally(() => {
+    searching = undefined
+  })
 }, INTERVAL)
 
 // Reports earlier results first: the main thread may have continued meanwhile.
-parentPort?.on('message', async () => {
-  await looking
-  parentPort?.postMessage('over')
+parentPort?.on('message', async (message: ToLoopWatchdog) => {
+  if (message !== 'over') {
+    change = message.follow
+    return
+  }
+  await searching
+  post('over')
 })
 
-async function report(): Promise<Place | undefined> {
-  const place = await look()
-  if (place !== undefined) parentPort?.postMessage(place)
-  return place
+post('ready')
+
+function post(message: FromLoopWatchdog): void {
+  parentPort?.postMessage(message)
 }
 
-/** The main thread does not return: the next start serves what was installed before. */
-async function end(): Promise<void> {
-  const place = await looking
-  if (place === undefined || ending || Atomics.load(counter, 0) !== last) return
-  ending = true
-  const reason = `${place.module} has blocked the event loop for ${limits.hung / 1000} s, at ${place.at}`
-  say(`The host ends: ${reason}. Start it again: it serves the previous generation.`)
-  const { revertChange } = await import('./revert-change.ts')
-  const signal = AbortSignal.timeout(LOCK_TIMEOUT)
-  await revertChange(directory, change, `${reason}; the host ended itself`, { signal }).catch(
-    (error: Error) => say(`The change cannot be reverted: ${error.message}`),
+/** After how many milliseconds the process ends. */
+function endAfter(): number {
+  if (blockedSeconds > 0) return blockedSeconds * 1000
+  return change === undefined ? Number.POSITIVE_INFINITY : limits.hung
+}
+
+/** After how many milliseconds it looks for the first time. */
+function firstLook(): number {
+  return Math.min(
+    endAfter() * (1 - LOOK_AHEAD),
+    change === undefined ? Number.POSITIVE_INFINITY : limits.blocked,
   )
+}
+
+/** Looks until the event loop turns, or the process ends. */
+async function search(): Promise<void> {
+  const since = last
+  const isBlocked = () => Atomics.load(counter, 0) === since
+  // There is time now for what the end needs.
+  const [folders] = await Promise.all([foldersOfModules(), import('./module-ends.ts')])
+  let before: Found | undefined
+  let isReported = false
+  while (isBlocked()) {
+    const found = await look(folders, isBlocked)
+    if (found?.module !== undefined && found.module === before?.module) {
+      if (!isReported && isFresh(found)) post({ module: found.module, at: found.at })
+      isReported = true
+      if (silent >= endAfter() && isBlocked()) await end(found)
+    }
+    before = found ?? before
+    await pause(MOMENT)
+  }
+  await endMeasurement()
+}
+
+const isFresh = ({ module }: Found) => change !== undefined && Object.hasOwn(change.fresh, module)
+
+/** The module ids, by the names of their folders in the store. */
+async function foldersOfModules(): Promise<Map<string, string>> {
+  const { readLockFile, storedModule } = await import('../modules/lock-file.ts')
+  const { basename } = await import('node:path')
+  const lock = await readLockFile(directory).catch(() => undefined)
+  const locks = [change?.previous, change?.next, lock].filter((one) => one !== undefined)
+  return new Map(
+    locks.flatMap(({ modules }) =>
+      Object.entries(modules).map(([id, locked]) => [basename(storedModule(directory, locked)), id] as const),
+    ),
+  )
+}
+
+/** The module does not return: the next start serves without the change that brought it, or counts its end. */
+async function end(found: Found): Promise<void> {
+  const { module, at } = found
+  const reason = `${module} has blocked the event loop for ${Math.round(silent / 1000)} s, at ${at}`
+  say(`The host ends: ${reason}.`)
+  if (!isFresh(found) || !(await isReverted(reason))) await note(found, reason)
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** The main thread, which has the log, is blocked. */
-const say = (text: string) => writeSync(2, `${text}\n`)
+async function isReverted(reason: string): Promise<boolean> {
+  const { revertChange } = await import('./revert-change.ts')
+  const signal = AbortSignal.timeout(LOCK_TIMEOUT)
+  const back = await revertChange(directory, change as Change, `${reason}; the host ended itself`, {
+    signal,
+  }).catch((error: Error) => say(`The change cannot be reverted: ${error.message}`))
+  return back !== undefined
+}
 
-/** Where the main thread is, if in a fresh module. */
-async function look(): Promise<Place | undefined> {
+async function note({ module, folder }: Found, reason: string): Promise<void> {
+  const { noteEnd } = await import('./module-ends.ts')
+  await noteEnd(directory, { module, folder, reason }).catch((error: Error) =>
+    say(`It is not recorded: ${error.message}`),
+  )
+}
+
+/** The main thread, which has the log, is blocked. */
+function say(text: string): void {
+  writeSync(2, `${text}\n`)
+}
+
+/**
+ * The innermost module on the stack of the main thread. Waits until native code returns, for as long
+ * as the event loop is blocked.
+ */
+async function look(
+  folders: ReadonlyMap<string, string>,
+  isBlocked: () => boolean,
+): Promise<Found | undefined> {
   const session = new Session()
   session.connectToMainThread()
   const urls = new Map<string, string>()
+  let result: { readonly found: Found | undefined } | undefined
+  let steps = 0
   session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url))
-  const paused = new Promise<Place | undefined>((resolve) => {
-    session.on('Debugger.paused', ({ params }) => {
-      const frames = params.callFrames.map(({ location }) => ({
-        path: pathOf(urls.get(location.scriptId)),
-        line: location.lineNumber + 1,
-      }))
-      session.post('Debugger.resume')
-      resolve(placeIn(frames))
-    })
+  session.on('Debugger.paused', async ({ params }) => {
+    const frames = params.callFrames.map(({ location }) => ({
+      path: pathOf(urls.get(location.scriptId)),
+      line: location.lineNumber + 1,
+    }))
+    const found = placeIn(frames, folders)
+    const isOfNode = frames.every(({ path }) => !path.startsWith('/'))
+    if (found === undefined && isOfNode && steps < MOST_STEPS) {
+      steps += 1
+      // What Node calls next: a callback of `process.nextTick` say.
+      await session.post('Debugger.stepInto').catch(() => {})
+      return
+    }
+    const isInnocent = await wasCollectingOrDebugged(session).catch(() => true)
+    result = { found: isInnocent ? undefined : found }
+    await session.post('Debugger.resume').catch(() => {})
   })
   try {
-    session.post('Debugger.enable')
-    session.post('Debugger.pause')
-    return await Promise.race([paused, pause(LOOK_TIMEOUT, undefined)])
+    session.post('Debugger.enable').catch(() => {})
+    session.post('Debugger.pause').catch(() => {})
+    while (result === undefined && isBlocked()) await pause(LOOK_INTERVAL)
+    return result?.found
   } finally {
-    session.post('Debugger.disable')
+    session.post('Debugger.disable').catch(() => {})
     session.disconnect()
   }
 }
 
+const KEY = "Symbol.for('@mortise/host: looks at the event loop')"
+
+/**
+ * Whether the garbage collector took most of the time since the last look, or a debugger is
+ * attached. Each look begins the measurement for the next one.
+ */
+const measure = `(() => {
+  const { getBuiltinModule } = process
+  const key = ${KEY}
+  const previous = globalThis[key]
+  const profiler = new (getBuiltinModule('node:v8').GCProfiler)()
+  Object.defineProperty(globalThis, key, {
+    value: { profiler, at: performance.now() }, configurable: true, enumerable: false,
+  })
+  profiler.start()
+  const collected = (previous?.profiler.stop()?.statistics ?? []).reduce((sum, { cost }) => sum + cost, 0) / 1000
+  const share = previous === undefined ? 0 : collected / (performance.now() - previous.at)
+  return share > 0.5 || getBuiltinModule('node:inspector').url() !== undefined
+})()`
+
+async function wasCollectingOrDebugged(session: Session): Promise<boolean> {
+  const { result } = await session.post('Runtime.evaluate', { expression: measure, returnByValue: true })
+  return result.value !== false
+}
+
+/** Once the event loop turns again. */
+async function endMeasurement(): Promise<void> {
+  const session = new Session()
+  session.connectToMainThread()
+  const expression = `globalThis[${KEY}]?.profiler.stop(); delete globalThis[${KEY}]`
+  await session.post('Runtime.evaluate', { expression }).catch(() => {})
+  session.disconnect()
+}
+
 const pathOf = (url = '') => (url.startsWith('file://') ? fileURLToPath(url) : url)
 
-function placeIn(frames: readonly { path: string; line: number }[]): Place | undefined {
+const inStore = /\/\.app\/store\/([^/]+)\/(.+)$/
+
+/** The host may be a package of the store, too. */
+function placeIn(
+  frames: readonly { path: string; line: number }[],
+  folders: ReadonlyMap<string, string>,
+): Found | undefined {
   for (const { path, line } of frames) {
-    const found = Object.entries(change.fresh).find(([, folder]) => path.startsWith(`${folder}/`))
-    if (found) return { module: found[0], at: `${path.slice(found[1].length + 1)}:${line}` }
+    const [, folder = '', file] = inStore.exec(path) ?? []
+    const module = folders.get(folder)
+    if (module !== undefined) return { module, folder, at: `${file}:${line}` }
   }
   return undefined
 }

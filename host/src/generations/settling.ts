@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { LockFile } from '../modules/lock-file.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
-import { EventLoopWatch, limits } from './loop-watch.ts'
+import { type EventLoopWatch, limits } from './loop-watch.ts'
 import { failsMore, type ResponseCounts } from './response-counts.ts'
 import { type Change, revertChange } from './revert-change.ts'
 
@@ -16,6 +16,7 @@ export interface LiveChange extends Change {
 export interface SettlingOptions {
   readonly directory: string
   readonly log: FastifyBaseLogger
+  readonly loop: EventLoopWatch
   /** Serves what was installed before. */
   readonly serve: (lock: LockFile, change: Change) => Promise<void>
 }
@@ -27,7 +28,6 @@ export type Verdict = 'settled' | 'superseded' | 'reverted'
 export class Settling {
   readonly #change: LiveChange
   readonly #options: SettlingOptions
-  readonly #loop: EventLoopWatch
   readonly #verdict = Promise.withResolvers<Verdict>()
   readonly #ended = new AbortController()
   readonly #until: { at: number; timer: NodeJS.Timeout }
@@ -37,15 +37,9 @@ export class Settling {
     this.#change = change
     this.#options = options
     const { previous, next, config, external, fresh } = change
-    this.#loop = new EventLoopWatch(
-      options.directory,
-      { previous, next, config, external, fresh },
-      ({ module, at }) => {
-        void this.revert(
-          `${module} blocked the event loop for more than ${limits.blocked / 1000} s, at ${at}`,
-        )
-      },
-    )
+    options.loop.follow({ previous, next, config, external, fresh }, ({ module, at }) => {
+      void this.revert(`${module} blocked the event loop for more than ${limits.blocked / 1000} s, at ${at}`)
+    })
     this.#until = { at: performance.now() + WATCH_FOR, timer: this.#timer(WATCH_FOR) }
   }
 
@@ -87,9 +81,10 @@ export class Settling {
 
   /** Ends the watch: the change is no longer reverted, unless the revert has begun. */
   end(verdict: Verdict = 'superseded'): void {
+    // The next change may be watched already.
+    if (!this.#ended.signal.aborted) this.#options.loop.follow(undefined)
     this.#ended.abort()
     clearTimeout(this.#until.timer)
-    this.#loop.end()
     this.#verdict.resolve(verdict)
   }
 
@@ -122,7 +117,7 @@ export class Settling {
 
   #timer(milliseconds: number): NodeJS.Timeout {
     return setTimeout(async () => {
-      await this.#loop.caughtUp()
+      await this.#options.loop.caughtUp()
       if (this.#reverting === undefined && performance.now() >= this.#until.at - 5) this.end('settled')
     }, milliseconds).unref()
   }

@@ -53,6 +53,7 @@ export const hostProblems = defineProblems('host', {
   'issuer-unavailable': { status: 503, title: 'The token issuer is unavailable' },
   'storage-full': { status: 503, title: 'Storage full' },
   'module-paused': { status: 503, title: 'The module is paused' },
+  'module-quarantined': { status: 503, title: 'The module is in quarantine' },
   'module-unavailable': { status: 503, title: 'The module is unavailable' },
   'http-version-not-supported': {
     status: 505,

@@ -1,5 +1,6 @@
 import type { EventSchemas } from '@mortise/module-sdk'
 import type { Manifest } from '@mortise/module-sdk/host'
+import { hostEvents } from '../events/host-events.ts'
 import { ModuleError } from './host-module.ts'
 
 export interface EventType {
@@ -10,9 +11,11 @@ export interface EventType {
   readonly schema: unknown
 }
 
-/** The event types of one generation; each belongs to one module. */
+/** The event types of one generation; each belongs to one module, or to the host. */
 export class EventTypes {
-  readonly #types = new Map<string, EventType>()
+  readonly #types = new Map<string, EventType>(
+    Object.entries(hostEvents).map(([type, schema]) => [type, { type, source: 'host', schema }]),
+  )
 
   /** @throws {ModuleError} for an undeclared type, or one that another module emits */
   add({ id, events = [] }: Manifest, types: EventSchemas): void {

@@ -39,12 +39,21 @@ export interface FailedModule extends Installed {
   readonly routesUnknown?: true
 }
 
+/** It has ended the host too often: its routes respond with 503 until it is enabled. */
+export interface QuarantinedModule extends Installed {
+  readonly state: 'quarantined'
+  /** A sentence. */
+  readonly reason: string
+  /** RFC 3339, UTC. */
+  readonly since: string
+}
+
 /** An installed module that the operator has disabled. */
 interface DisabledModule extends Installed {
   readonly state: 'disabled'
 }
 
-export type RegisteredModule = LoadedModule | FailedModule | DisabledModule
+export type RegisteredModule = LoadedModule | FailedModule | QuarantinedModule | DisabledModule
 
 /** The message is the reason, a sentence without the name of the module. */
 export class ModuleError extends Error {

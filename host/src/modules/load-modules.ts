@@ -10,6 +10,11 @@ import { differenceOf, type LockedModule, type LockFile, storedModule } from './
 import { isLoaded } from './module-state.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
+/** Finds why a module in a folder of the store must not be loaded. */
+interface FindQuarantine {
+  find(id: string, folder: string): { readonly reason: string; readonly since: string } | undefined
+}
+
 /** Store folders with a verified hash: they are immutable, so a process reads each only once. */
 const verified = new Set<string>()
 
@@ -17,13 +22,23 @@ const verified = new Set<string>()
  * Loads the modules of `lock` in contract order. A module that cannot be loaded becomes `failed`
  * with its reason; this function does not throw for it.
  */
-export async function loadModules(config: Config, lock: LockFile): Promise<RegisteredModule[]> {
+export async function loadModules(
+  config: Config,
+  lock: LockFile,
+  quarantine?: FindQuarantine,
+): Promise<RegisteredModule[]> {
   const modules: RegisteredModule[] = []
-  for (const [id, locked] of Object.entries(lock.modules)) modules.push(await loadModule(config, id, locked))
+  for (const [id, locked] of Object.entries(lock.modules))
+    modules.push(await loadModule(config, id, locked, quarantine))
   return orderOrFail(modules)
 }
 
-async function loadModule(config: Config, id: string, locked: LockedModule): Promise<RegisteredModule> {
+async function loadModule(
+  config: Config,
+  id: string,
+  locked: LockedModule,
+  quarantine?: FindQuarantine,
+): Promise<RegisteredModule> {
   const installed = { id, package: locked.package, version: locked.version }
   const decision = decisionAt(locked, currentTime())
   let found: ModulePackage | undefined
@@ -32,6 +47,11 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
     found = await readPackage(directory)
     const { manifest } = found
     if (!isLoaded(decision)) return { ...installed, manifest, ...decision }
+    const entry = quarantine?.find(id, directory)
+    if (entry !== undefined) {
+      const { reason, since } = entry
+      return { ...installed, manifest, state: 'quarantined', reason, since }
+    }
     await verifyTree(id, directory, locked)
     const difference = differenceOf(locked, found)
     if (difference !== undefined) throw new ModuleError(id, `${difference}: restore modules.lock.json`)

@@ -14,6 +14,7 @@ interface Treatment {
 const treatments = {
   active: { isLoaded: true, isServing: true },
   paused: { isLoaded: true, isServing: false },
+  quarantined: { isLoaded: false, isServing: false },
   failed: { isLoaded: false, isServing: false },
   disabled: { isLoaded: false, isServing: false },
 } as const satisfies Record<RegisteredModule['state'], Treatment>

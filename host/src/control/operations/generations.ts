@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { release as releaseModules } from '../../generations/quarantine.ts'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, hostOperation, RefusedError } from '../operation.ts'
@@ -29,6 +30,20 @@ export const settle = hostOperation({
   isAwaited: true,
   run: async (host, { generation, seconds }) => ({ verdict: await host.settle(generation, seconds * 1000) }),
   merge: ([first, ...others]) => others.find(({ verdict }) => verdict !== 'settled') ?? first,
+})
+
+/** Ends the quarantine of modules, on every host of the database. */
+export const release = databaseOperation({
+  changesNothing: true,
+  input: Type.Object({ modules: Type.Unsafe<readonly string[]>(Type.Array(Type.String())) }),
+  holdsLoop: 30_000,
+  async run({ config, storage, installed }, { modules }) {
+    const released = await releaseModules(config.directory, storage, modules)
+    await installed?.followQuarantine()
+    return { released }
+  },
+  withoutDatabase: async () => ({ released: [] as string[] }),
+  merge: (outputs) => ({ released: [...new Set(outputs.flatMap(({ released }) => released))] }),
 })
 
 /** How long a caller waits for the end of a previous generation, in milliseconds. */

@@ -155,10 +155,14 @@ export class App {
   }
 }
 
-/** The words of the command that serves. @param workers the number of processes; undefined: one */
+/**
+ * The words of the command that serves. Nothing starts it again: what happens to the process is for the
+ * run to see.
+ * @param workers the number of processes; undefined: one
+ */
 export const startWords = (workers?: number): readonly string[] => [
   ...['start', '--port', '0'],
-  ...(workers === undefined ? [] : ['--workers', `${workers}`]),
+  ...(workers === undefined ? ['--no-supervisor'] : ['--workers', `${workers}`]),
 ]
 
 /** Runs a command. */

@@ -1,0 +1,94 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { started } from './late-modules.ts'
+import { copiesOf, type TestApplication } from './run-app.ts'
+import { sampleTarball } from './sample-module.ts'
+
+// Half a minute of waiting at most, side by side: most of it is `host.blockedSeconds`, here 1.
+process.env.APP_HOST_BLOCKED_SECONDS = '1'
+
+/** Code by name that keeps the main thread, and after how many seconds it returns. */
+const blocks = {
+  loop: 'for (;;) {}',
+  microtasks: 'for (;;) await null',
+  promises: 'const next = () => { Promise.resolve().then(next) }; next()',
+  ticks: 'const next = () => process.nextTick(next); next()',
+  waits: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)',
+  regex: `/^(a+)+$/.test('a'.repeat(60) + 'b')`,
+  native: `const { pbkdf2Sync } = process.getBuiltinModule('node:crypto')
+    for (;;) pbkdf2Sync('a', 'b', 400_000, 64, 'sha512')`,
+}
+
+const innocent = {
+  short: 'const end = Date.now() + 500; while (Date.now() < end);',
+  /** The library that collects: no one look finds the same module twice with the collector idle. */
+  collects: `const kept = []; const end = Date.now() + 3_000
+    process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc')
+    const collect = process.getBuiltinModule('node:vm').runInNewContext('gc')
+    for (let at = 0; at < 2e5; at += 1) kept.push({ at })
+    while (Date.now() < end) collect()`,
+  sleeps: 'await new Promise((done) => setTimeout(done, 2_500))',
+}
+
+const copies = copiesOf(async ({ root, run }) => {
+  const branches = Object.entries({ ...blocks, ...innocent }).map(
+    ([name, code]) => `if (request.headers.with === '${name}') { ${code} }`,
+  )
+  const plugin = `app.get('/hello', { config: { access: 'public' } }, async (request) => {
+    ${branches.join('\n')}
+    return { version: '1.0.0' }
+  })`
+  for (const [id, more] of [
+    ['hello', { plugin }],
+    ['other', {}],
+  ] as const) {
+    const { exitCode, stdout } = await run(
+      'module-install',
+      await sampleTarball(join(root, `${id}.tgz`), { id, ...more }),
+    )
+    if (exitCode !== 0) throw new Error(stdout)
+  }
+})
+
+async function endsOf({ directory }: TestApplication) {
+  const folder = join(directory, '.app', 'ends')
+  const names = await readdir(folder).catch(() => [])
+  return await Promise.all(names.map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8'))))
+}
+
+for (const name of Object.keys(blocks)) {
+  t.test(`a module that blocks the host ends it: ${name}`, async (t) => {
+    const application = await copies(t)
+    const host = await started(t, application)
+    const begun = performance.now()
+    fetch(`${host.url}/hello`, { headers: { with: name } }).catch(() => {})
+    t.equal(await host.ended, 'SIGKILL')
+    t.ok(performance.now() - begun < 20_000)
+    t.match(host.stderr, /The host ends: hello has blocked the event loop for \d s, at index\.js:\d+\./)
+    t.match(await endsOf(application), [
+      { module: 'hello', folder: /^@acme\+hello@1\.0\.0-/, reason: /hello has blocked/, at: Number },
+    ])
+  })
+}
+
+t.test('nobody is blamed', async (t) => {
+  const application = await copies(t)
+  const host = await started(t, application)
+  for (const name of Object.keys(innocent)) {
+    await t.test(`for what ${name}`, async (t) => {
+      t.equal((await fetch(`${host.url}/hello`, { headers: { with: name } })).status, 200)
+      t.equal((await fetch(`${host.url}/other`)).status, 200)
+    })
+  }
+  await t.test('for a process that was stopped', async (t) => {
+    host.child.kill('SIGSTOP')
+    await pause(3_000)
+    host.child.kill('SIGCONT')
+    t.equal((await fetch(`${host.url}/other`)).status, 200)
+  })
+  t.strictSame(await endsOf(application), [])
+  host.child.kill('SIGTERM')
+  t.equal(await host.ended, 0)
+})
