@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ApplicationState, callRunningHost, readGenerations, readLockFile } from '@mortise/host'
-import { App, type Ended, mustRun, startHost } from '../../harness/app.ts'
+import { App, type Ended, mustRun, startHost, startWords } from '../../harness/app.ts'
 import { writeChangingModule } from '../../harness/changing-module.ts'
 import { defineRun, onEitherEngine } from '../../harness/define-run.ts'
 import type { Random } from '../../harness/random.ts'
@@ -134,7 +134,7 @@ const besideIt = (random: Random): readonly string[] =>
     [2, ['doctor']],
     [2, ['module-list']],
     [1, ['module-history']],
-    [1, ['start', '--port', '0']],
+    [1, startWords()],
     [1, ['audit']],
     [1, ['module-disable', 'flip']],
     [1, ['config', 'set', 'name', `shop-${random.between(1, 9)}`]],
