@@ -33,7 +33,8 @@ export function* listProducts(query: ProductQuery): Transaction<Page<Product> | 
   const most = selection.filters.length > 0 ? MOST_PAGED.filtered : MOST_PAGED.all
   const skipped = (page - 1) * rpp
   if (skipped >= most) throw tooFar(most, rpp)
-  const count = yield* repository.countProducts(selection, most + 1)
+  const isCounted = selection.filters.length === 0 || selection.narrow !== undefined
+  const count = isCounted ? yield* repository.countProducts(selection, most + 1) : most + 1
   const rows = yield* repository.findProducts(selection, rpp, skipped)
   return { data: rows.map(toProduct), page, rpp, total: Math.min(count, most), totalIsExact: count <= most }
 }

@@ -110,37 +110,42 @@ export function* countTerms(ranges: readonly Range[], most: number) {
 
 export function* countProducts(selection: Selection, most: number) {
   const { count } = yield* one<{ count: number }>(
-    sql`SELECT count(*) AS count FROM (${select(sql`1`, selection)} LIMIT ${most}) AS counted`,
+    sql`SELECT count(*) AS count FROM (SELECT 1 FROM (${placesOf(selection)}) AS place LIMIT ${most}) AS counted`,
   )
   return count
 }
 
 export function findProducts(selection: Selection, limit: number, offset: number) {
   const direction = selection.descending ? sql`DESC` : sql`ASC`
-  const order = (table: Sql) => sql`ORDER BY ${table}.term ${direction}, ${table}.product ${direction}`
-  const places = sql`
-    ${select(sql`listed.term, listed.product`, selection)}
-    ${order(sql`listed`)} LIMIT ${limit} OFFSET ${offset}`
+  const order = sql`ORDER BY place.term ${direction}, place.product ${direction}`
   return many<ProductRow>(sql`
-    SELECT ${columns} FROM (${places}) AS place JOIN product ON product.id = place.product
-    ${order(sql`place`)}`)
+    SELECT ${columns}
+    FROM (SELECT term, product FROM (${placesOf(selection)}) AS place ${order} LIMIT ${limit} OFFSET ${offset}) AS place
+    JOIN product ON product.id = place.product ${order}`)
 }
 
-function select(selected: Sql, { listed, filters, narrow, after, descending }: Selection): Sql {
+/** The products of a selection, each with its place on the list. */
+function placesOf({ listed, filters, narrow, after, descending }: Selection): Sql {
   const beyond = descending ? sql`<` : sql`>`
+  const others = filters.filter((range) => range !== narrow)
   const conditions = [
-    isIn(sql`listed.term`, listed),
-    ...(after ? [sql`(listed.term, listed.product) ${beyond} (${after.term}, ${after.id})`] : []),
-    ...filters.map((range) =>
-      range === narrow
-        ? sql`listed.product IN (SELECT product FROM product_term WHERE ${isIn(sql`term`, range)})`
-        : sql`EXISTS (
-            SELECT 1 FROM product_term AS other
-            WHERE other.product = listed.product AND ${isIn(sql`other.term`, range)})`,
-    ),
+    sql`place.term IS NOT NULL`,
+    ...(after ? [sql`(place.term, place.product) ${beyond} (${after.term}, ${after.id})`] : []),
+    ...others.map((range) => sql`${firstOf(sql`place.product`, range)} IS NOT NULL`),
   ]
-  return sql`SELECT ${selected} FROM product_term AS listed WHERE ${join(conditions, ' AND ')}`
+  const all = narrow
+    ? sql`SELECT ${firstOf(sql`found.product`, listed)} AS term, found.product
+        FROM (SELECT DISTINCT product FROM product_term WHERE ${isIn(sql`term`, narrow)}) AS found`
+    : sql`SELECT term, product FROM product_term WHERE ${isIn(sql`term`, listed)}`
+  return sql`SELECT place.term, place.product FROM (${all}) AS place WHERE ${join(conditions, ' AND ')}`
 }
+
+/**
+ * The first term of a product in a range, or null. Neither engine makes a join of it, which may read
+ * the whole range: PostgreSQL plans without knowing how large it is.
+ */
+const firstOf = (product: Sql, range: Range) => sql`(
+  SELECT min(own.term) FROM product_term AS own WHERE own.product = ${product} AND ${isIn(sql`own.term`, range)})`
 
 const isIn = (term: Sql, { from, to }: Range) => sql`${term} >= ${from} AND ${term} < ${to}`
 

@@ -17,7 +17,7 @@ export const euros = (amount: number) => ({ amount, currency: 'EUR' })
 /** Creates products; each needs an id at least. */
 export async function create(
   manager: TestCaller,
-  ...products: readonly ({ id: string } & object)[]
+  ...products: readonly ({ readonly id: string } & Readonly<Record<string, unknown>>)[]
 ): Promise<void> {
   for (const product of products) {
     const created = await manager.post('/product', { name: product.id, price: euros(100), ...product })
