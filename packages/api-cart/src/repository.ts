@@ -1,6 +1,5 @@
 import {
   byEngine,
-  type Database,
   expiryDay,
   forUpdate,
   many,
@@ -38,13 +37,12 @@ const isLive = (owner: string, now: number) => sql`owner = ${owner} AND expires_
 const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart WHERE ${isLive(owner, now)})`
 
 /** In the order added. A single statement, so the result is one moment. */
-export const findCart = (database: Database, owner: string, now: number) =>
-  database.many<CartRow>(sql`
+export const cartOf = (owner: string, now: number) => sql`
     SELECT cart.id AS "cartId", cart.version AS "cartVersion", cart.created_at AS "cartCreatedAt",
       cart.updated_at AS "cartUpdatedAt", cart.expires_at AS "cartExpiresAt", ${columns}
     FROM cart LEFT JOIN cart_item ON cart_item.cart_id = cart.id
     WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
-    ORDER BY cart_item.since_version`)
+    ORDER BY cart_item.since_version`
 
 /** Every change of a cart writes this row, so the cart and its items stay until the end. */
 export const lockCart = (owner: string, now: number) =>

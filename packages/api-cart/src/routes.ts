@@ -1,17 +1,33 @@
-import { type Database, Deleted, IdParams, List, type ModuleInstance, respond } from '@mortise/module-sdk'
+import type { CatalogContract } from '@mortise/api-product/contract'
+import {
+  type Caller,
+  type Database,
+  Deleted,
+  IdParams,
+  List,
+  type ModuleInstance,
+  respond,
+} from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
 import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
 
 /** The routes of the cart. A caller reaches only their own cart. */
-export function cartRoutes(app: ModuleInstance, database: Database): void {
+export function cartRoutes(
+  app: ModuleInstance,
+  database: Database,
+  catalog: CatalogContract | undefined,
+): void {
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
-  const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
+  const changesItem = {
+    ...config,
+    ifMatch: { resource: 'the item', find: (caller: Caller, id: string) => showItem(caller, id) },
+  }
   const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
   app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
-    showCart(database, request.caller),
+    showCart(database, request.caller, catalog),
   )
 
   app.delete(
@@ -26,7 +42,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       config,
       schema: { summary: 'List the items of the cart, oldest first', response: { 200: List(CartItem) } },
     },
-    async (request) => ({ data: (await showCart(database, request.caller)).items }),
+    async (request) => ({ data: (await showCart(database, request.caller, catalog)).items }),
   )
 
   app.post(
@@ -39,28 +55,34 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
         response: {
           200: { ...CartItem, description: 'added to the existing line of this product' },
           201: { ...CartItem, description: 'a new line' },
-          ...responses('quantity-limit', 'cart-full'),
+          ...responses('quantity-limit', 'cart-full', 'unknown-product'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
-        const { item, added } = yield* addItem(request.caller, request.body)
+        const { item, added } = yield* addItem(request.caller, request.body, catalog)
         return added ? respond(201, item, { location: `/cart/item/${item.id}` }) : item
       }),
   )
 
   app.get('/cart/item/:id', { config, schema: { summary: 'Get an item of the cart', ...item } }, (request) =>
-    database.snapshot(() => showItem(request.caller, request.params.id)),
+    database.snapshot(() => showItem(request.caller, request.params.id, catalog)),
   )
 
   app.patch(
     '/cart/item/:id',
     {
       config: changesItem,
-      schema: { summary: 'Set the quantity or the note of an item', body: ItemChange, ...item },
+      schema: {
+        summary: 'Set the quantity or the note of an item',
+        body: ItemChange,
+        ...item,
+        response: { ...item.response, ...responses('item-not-found', 'unknown-product') },
+      },
     },
-    (request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)),
+    (request) =>
+      request.transaction(() => changeItem(request.caller, request.params.id, request.body, catalog)),
   )
 
   app.delete(

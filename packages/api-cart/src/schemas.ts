@@ -7,15 +7,37 @@ export const MAX_QUANTITY = 9999
 export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 export const Note = VisibleText({ maxLength: 200, examples: ['ground, for a moka pot'] })
 
+const Image = Type.Object(
+  { url: Type.String(), alt: Type.String({ description: 'what the image shows' }) },
+  { title: 'CartItemImage' },
+)
+
+/** Why a line could not be purchased as it is. */
+export const Warning = Type.Object(
+  {
+    code: Type.Unsafe<'unknown-product' | 'inactive-product' | 'out-of-stock'>({
+      type: 'string',
+      enum: ['unknown-product', 'inactive-product', 'out-of-stock'],
+    }),
+    available: Type.Optional(Type.Integer({ description: 'the stock, if the line has more' })),
+  },
+  { title: 'CartItemWarning' },
+)
+export type Warning = Static<typeof Warning>
+
 export const CartItem = Type.Object(
   {
     id: Id('item'),
     product: Product,
     quantity: Quantity,
     note: Nullable(Note),
-    name: Nullable(Type.String({ description: 'null without a product catalogue' })),
+    name: Nullable(Type.String({ description: 'as it is now; null without a product catalogue' })),
+    image: Type.Optional(Nullable(Image)),
     unitPrice: Nullable(Money),
     lineTotal: Nullable(Money),
+    warnings: Type.Optional(
+      Type.Array(Warning, { description: 'why the line could not be purchased; with a catalogue only' }),
+    ),
     version: Type.Integer({ description: 'increases with every change of this item' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -30,7 +52,11 @@ export const Cart = Type.Object(
     items: Type.Array(CartItem, { description: 'oldest first' }),
     itemCount: Type.Integer({ description: 'the number of items' }),
     totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
-    total: Nullable(Money),
+    total: Nullable({
+      ...Money,
+      description:
+        'null without a catalogue, for prices in several currencies, or for a line without a price',
+    }),
     version: Type.Integer({ description: 'increases with every change in the cart' }),
     createdAt: Nullable(Timestamp),
     updatedAt: Nullable(Timestamp),

@@ -1,8 +1,18 @@
-import { type Caller, currentTime, DAY, type Database, type GuestClaim, timestamp } from '@mortise/module-sdk'
+import type { CatalogContract } from '@mortise/api-product/contract'
+import {
+  type Caller,
+  currentTime,
+  DAY,
+  type Database,
+  type GuestClaim,
+  many,
+  timestamp,
+} from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
 import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem } from './schemas.ts'
+import { assertForSale, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
@@ -14,16 +24,31 @@ import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem }
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
 const MAX_ITEMS = 200
 
-export async function showCart(database: Database, caller: Caller, now = currentTime()): Promise<Cart> {
-  const rows = await repository.findCart(database, caller.id, now)
-  const items = rows.filter((row) => row.id !== null).map(toItem)
+export async function showCart(
+  database: Database,
+  caller: Caller,
+  catalog?: CatalogContract,
+  now = currentTime(),
+): Promise<Cart> {
+  const query = repository.cartOf(caller.id, now)
+  if (!catalog) return toCart(await database.many<repository.CartRow>(query))
+  return database.snapshot(function* () {
+    const rows = yield* many<repository.CartRow>(query)
+    return toCart(rows, yield* shelfFor(itemsOf(rows), catalog))
+  })
+}
+
+const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)
+
+function toCart(rows: readonly repository.CartRow[], shelf?: Shelf): Cart {
+  const items = itemsOf(rows).map((row) => toItem(row, shelf))
   const [cart] = rows
   return {
     id: cart?.cartId ?? null,
     items,
     itemCount: items.length,
     totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
-    total: null,
+    total: totalOf(items),
     version: cart?.cartVersion ?? 0,
     createdAt: timestamp(cart?.cartCreatedAt ?? null),
     updatedAt: timestamp(cart?.cartUpdatedAt ?? null),
@@ -36,13 +61,16 @@ export function* cartVersion(caller: Caller) {
   return (yield* repository.lockCart(caller.id, currentTime())) ?? { id: null, version: 0 }
 }
 
-export function* showItem(caller: Caller, id: string, now = currentTime()) {
-  return toItem(found(yield* repository.findItem(caller.id, id, now)))
+export function* showItem(caller: Caller, id: string, catalog?: CatalogContract, now = currentTime()) {
+  const item = found(yield* repository.findItem(caller.id, id, now))
+  return toItem(item, yield* shelfFor([item], catalog))
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, newItem: NewItem, now = currentTime()) {
+export function* addItem(caller: Caller, newItem: NewItem, catalog?: CatalogContract, now = currentTime()) {
   const { id: owner, kind } = caller
+  const shelf = yield* shelfFor([newItem], catalog)
+  assertForSale([newItem], shelf)
   yield* repository.openCart(owner, now, now + LIFETIME[kind])
   const item = yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now)
   if (!item)
@@ -54,17 +82,25 @@ export function* addItem(caller: Caller, newItem: NewItem, now = currentTime()) 
     throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
   const cart = { id: cartId, owner, version: cartVersion }
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
-  return { item: toItem(item), added }
+  return { item: toItem(item, shelf), added }
 }
 
 /** Sets the quantity or the note of an item. The same values are no change. */
-export function* changeItem(caller: Caller, id: string, change: ItemChange, now = currentTime()) {
+export function* changeItem(
+  caller: Caller,
+  id: string,
+  change: ItemChange,
+  catalog?: CatalogContract,
+  now = currentTime(),
+) {
   const item = found(yield* repository.findItem(caller.id, id, now))
+  const shelf = yield* shelfFor([item], catalog)
   const { quantity = item.quantity, note = item.note } = change
-  if (item.quantity === quantity && item.note === note) return toItem(item)
+  if (item.quantity === quantity && item.note === note) return toItem(item, shelf)
+  if (quantity > item.quantity) assertForSale([item], shelf)
   const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
   yield* emit('cart.item-changed', about(changed, yield* touchCart(caller, now)))
-  return toItem(changed)
+  return toItem(changed, shelf)
 }
 
 export function* removeItem(caller: Caller, id: string, now = currentTime()) {
@@ -128,8 +164,11 @@ function about({ id, product, quantity, note }: repository.ItemRow, cart: reposi
   return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, note, version: cart.version } }
 }
 
-function toItem({ id, product, quantity, note, version, ...row }: repository.ItemRow): CartItem {
-  const priced = { name: null, unitPrice: null, lineTotal: null }
+function toItem(
+  { id, product, quantity, note, version, ...row }: repository.ItemRow,
+  shelf?: Shelf,
+): CartItem {
+  const priced = shownAs({ product, quantity }, shelf)
   const times = { createdAt: timestamp(row.createdAt), updatedAt: timestamp(row.updatedAt) }
   return { id, product, quantity, note, ...priced, version, ...times }
 }
