@@ -9,8 +9,24 @@ import {
   respond,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
-import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
-import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
+import { prefersRepresentation } from './prefer.ts'
+import { Cart, CartItem, Emptied, ItemChange, NewContents, NewItem, orCart } from './schemas.ts'
+import {
+  addItem,
+  cartVersion,
+  changeItem,
+  emptyCart,
+  readCart,
+  removeItem,
+  replaceItems,
+  showCart,
+  showItem,
+} from './service.ts'
+
+interface Preferring {
+  readonly caller: Caller
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
 
 /** The routes of the cart. A caller reaches only their own cart. */
 export function cartRoutes(
@@ -26,8 +42,28 @@ export function cartRoutes(
   }
   const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
+  /** The whole cart, if the client prefers it. */
+  function* preferred<Body>({ caller, headers }: Preferring, body: Body) {
+    if (!prefersRepresentation(headers.prefer)) return { body, headers: {} }
+    const applied = { 'preference-applied': 'return=representation' }
+    return { body: yield* readCart(caller, catalog), headers: applied }
+  }
+
   app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
     showCart(database, request.caller, catalog),
+  )
+
+  app.put(
+    '/cart',
+    {
+      config: changesCart,
+      schema: {
+        summary: 'Set all items of the cart',
+        body: NewContents,
+        response: { 200: Cart, ...responses('invalid-request', 'unknown-product') },
+      },
+    },
+    (request) => request.transaction(() => replaceItems(request.caller, request.body, catalog)),
   )
 
   app.delete(
@@ -53,8 +89,8 @@ export function cartRoutes(
         summary: 'Add a quantity of a product to the cart',
         body: NewItem,
         response: {
-          200: { ...CartItem, description: 'added to the existing line of this product' },
-          201: { ...CartItem, description: 'a new line' },
+          200: orCart(CartItem, 'added to the existing line of this product'),
+          201: orCart(CartItem, 'a new line'),
           ...responses('quantity-limit', 'cart-full', 'unknown-product'),
         },
       },
@@ -62,7 +98,10 @@ export function cartRoutes(
     (request) =>
       request.transaction(function* () {
         const { item, added } = yield* addItem(request.caller, request.body, catalog)
-        return added ? respond(201, item, { location: `/cart/item/${item.id}` }) : item
+        const { body, headers } = yield* preferred(request, item)
+        return added
+          ? respond(201, body, { ...headers, location: `/cart/item/${item.id}` })
+          : respond(200, body, headers)
       }),
   )
 
@@ -78,11 +117,15 @@ export function cartRoutes(
         summary: 'Set the quantity or the note of an item',
         body: ItemChange,
         ...item,
-        response: { ...item.response, ...responses('item-not-found', 'unknown-product') },
+        response: { 200: orCart(CartItem), ...responses('item-not-found', 'unknown-product') },
       },
     },
     (request) =>
-      request.transaction(() => changeItem(request.caller, request.params.id, request.body, catalog)),
+      request.transaction(function* () {
+        const item = yield* changeItem(request.caller, request.params.id, request.body, catalog)
+        const { body, headers } = yield* preferred(request, item)
+        return respond(200, body, headers)
+      }),
   )
 
   app.delete(
@@ -92,9 +135,14 @@ export function cartRoutes(
       schema: {
         summary: 'Remove an item from the cart',
         ...item,
-        response: { ...item.response, 200: Deleted },
+        response: { ...item.response, 200: orCart(Deleted) },
       },
     },
-    (request) => request.transaction(() => removeItem(request.caller, request.params.id)),
+    (request) =>
+      request.transaction(function* () {
+        const removed = yield* removeItem(request.caller, request.params.id)
+        const { body, headers } = yield* preferred(request, removed)
+        return respond(200, body, headers)
+      }),
   )
 }

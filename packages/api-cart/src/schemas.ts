@@ -1,5 +1,5 @@
 import { Id, Money, Nullable, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 export const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
 /** The largest quantity of an item. */
@@ -72,10 +72,20 @@ export const NewItem = Strict(
 )
 export type NewItem = Static<typeof NewItem>
 
+export const NewContents = Strict(
+  { items: Type.Array(NewItem, { maxItems: 200, description: 'each product once' }) },
+  { title: 'NewCartContents' },
+)
+export type NewContents = Static<typeof NewContents>
+
 export const ItemChange = Strict(
   { quantity: Type.Optional(Quantity), note: Type.Optional(Nullable(Note)) },
   { title: 'CartItemChange', minProperties: 1 },
 )
 export type ItemChange = Static<typeof ItemChange>
+
+/** The response to a write to an item: the whole cart for `Prefer: return=representation`. */
+export const orCart = <Schema extends TSchema>(schema: Schema, description = 'or the cart, if preferred') =>
+  Type.Union([schema, Cart], { description })
 
 export const Emptied = Type.Object({ deleted: Type.Literal(true) }, { title: 'Emptied' })

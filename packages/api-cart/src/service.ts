@@ -5,13 +5,21 @@ import {
   DAY,
   type Database,
   type GuestClaim,
+  invalidRequest,
   many,
   timestamp,
 } from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem } from './schemas.ts'
+import {
+  type Cart,
+  type CartItem,
+  type ItemChange,
+  MAX_QUANTITY,
+  type NewContents,
+  type NewItem,
+} from './schemas.ts'
 import { assertForSale, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
 
 /**
@@ -32,10 +40,13 @@ export async function showCart(
 ): Promise<Cart> {
   const query = repository.cartOf(caller.id, now)
   if (!catalog) return toCart(await database.many<repository.CartRow>(query))
-  return database.snapshot(function* () {
-    const rows = yield* many<repository.CartRow>(query)
-    return toCart(rows, yield* shelfFor(itemsOf(rows), catalog))
-  })
+  return database.snapshot(() => readCart(caller, catalog, now))
+}
+
+/** The same, as a part of a transaction. */
+export function* readCart(caller: Caller, catalog?: CatalogContract, now = currentTime()) {
+  const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
+  return toCart(rows, yield* shelfFor(itemsOf(rows), catalog))
 }
 
 const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)
@@ -119,6 +130,57 @@ export function* emptyCart(caller: Caller, now = currentTime()) {
   return { deleted: true as const }
 }
 
+/**
+ * Sets all lines at once. A product that stays keeps its line, and a line as it was is no change.
+ */
+export function* replaceItems(
+  caller: Caller,
+  { items }: NewContents,
+  catalog?: CatalogContract,
+  now = currentTime(),
+) {
+  assertOnce(items)
+  const shelf = yield* shelfFor(items, catalog)
+  assertForSale(items, shelf)
+  const present = yield* repository.findItems(caller.id, now)
+  const wanted = new Map(items.map((item) => [item.product, item]))
+  const kept = new Set(present.map(({ product }) => product))
+  const gone = present.filter(({ product }) => !wanted.has(product))
+  const added = items.filter(({ product }) => !kept.has(product))
+  const changed = present.flatMap((item) => {
+    const { quantity, note = null } = wanted.get(item.product) ?? item
+    return quantity === item.quantity && note === item.note ? [] : [{ ...item, quantity, note }]
+  })
+  if (gone.length + added.length + changed.length > 0) {
+    const cart = yield* touchCart(caller, now, Math.max(added.length, 1))
+    for (const item of gone) {
+      yield* repository.deleteItem(caller.id, item.id, now)
+      yield* emit('cart.item-removed', about(item, cart))
+    }
+    for (const item of changed) {
+      yield* emit('cart.item-changed', about(yield* repository.updateItem(item, now), cart))
+    }
+    for (const [index, item] of added.entries()) {
+      const since = cart.version - added.length + 1 + index
+      yield* emit('cart.item-added', about(yield* repository.insertItem(cart.id, item, since, now), cart))
+    }
+  }
+  return toCart(yield* many<repository.CartRow>(repository.cartOf(caller.id, now)), shelf)
+}
+
+/** @throws {Problem} `invalid-request` for a product that is named again */
+function assertOnce(items: NewContents['items']): void {
+  const seen = new Set<string>()
+  const repeated = items.flatMap(({ product }, index) => {
+    const isRepeated = seen.has(product)
+    seen.add(product)
+    return isRepeated
+      ? [{ pointer: `/items/${index}/product`, detail: 'must be in one of the items only' }]
+      : []
+  })
+  if (repeated.length > 0) throw invalidRequest(...repeated)
+}
+
 /** The contract `cart`: see CartContract. */
 export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = currentTime()) {
   const items = yield* repository.findItems(caller.id, now)
@@ -151,7 +213,8 @@ export function* claimCart({ guest, user }: GuestClaim, now = currentTime()) {
   yield* emit('cart.claimed', { subject: id, owner: user, data: { from: guest, version } })
 }
 
-const touchCart = ({ id, kind }: Caller, now: number) => repository.touchCart(id, now, now + LIFETIME[kind])
+const touchCart = ({ id, kind }: Caller, now: number, by?: number) =>
+  repository.touchCart(id, now, now + LIFETIME[kind], by)
 
 /** The same problem for every id: unknown, malformed, removed, or another caller's. */
 function found(item: repository.ItemRow | undefined): repository.ItemRow {

@@ -6,7 +6,6 @@ import {
   type ModuleInstance,
   respond,
 } from '@mortise/module-sdk'
-import type { FastifyRequest } from 'fastify'
 import { listProducts } from './list.ts'
 import { problem, responses } from './module.ts'
 import { NewProduct, Product, ProductChange, ProductQuery } from './schemas.ts'
@@ -82,7 +81,7 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
       },
     },
     (request) => {
-      assertConditional(request)
+      assertConditional(request.headers['if-match'])
       return request.transaction(() => changeProduct(request.params.id, request.body))
     },
   )
@@ -103,6 +102,6 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
 }
 
 /** @throws {Problem} `if-match-required` */
-function assertConditional({ headers }: Pick<FastifyRequest, 'headers'>): void {
-  if (headers['if-match'] === undefined) throw problem('if-match-required')
+function assertConditional(ifMatch: string | undefined): void {
+  if (ifMatch === undefined) throw problem('if-match-required')
 }

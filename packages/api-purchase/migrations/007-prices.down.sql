@@ -1,5 +1,4 @@
 DROP TABLE purchase_return;
-DROP INDEX purchase_item_of_product;
 ALTER TABLE purchase_item DROP COLUMN taken;
 ALTER TABLE purchase_item DROP COLUMN unit_price;
 ALTER TABLE purchase_item DROP COLUMN name;

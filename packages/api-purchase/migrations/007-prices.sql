@@ -7,7 +7,6 @@ ALTER TABLE purchase ADD COLUMN reference TEXT;
 ALTER TABLE purchase_item ADD COLUMN name TEXT;
 ALTER TABLE purchase_item ADD COLUMN unit_price BIGINT;
 ALTER TABLE purchase_item ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX purchase_item_of_product ON purchase_item (product, purchase_seq);
 
 -- Purchases whose stock is given back as soon as there is a catalogue again.
 CREATE TABLE purchase_return (purchase_seq BIGINT NOT NULL PRIMARY KEY REFERENCES purchase (seq));

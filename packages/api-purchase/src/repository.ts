@@ -210,7 +210,10 @@ export function listPurchases<Item extends { readonly id: string }>(
     ...(before === undefined ? [] : [sql`created_at < ${before}`]),
     ...(product === undefined
       ? []
-      : [sql`seq IN (SELECT purchase_seq FROM purchase_item WHERE product = ${product})`]),
+      : [
+          sql`EXISTS (
+            SELECT 1 FROM purchase_item AS item WHERE item.purchase_seq = purchase.seq AND item.product = ${product})`,
+        ]),
   ]
   const filter = conditions.length === 0 ? undefined : join(conditions, ' AND ')
   return purchases.read(query, { where, filter, known: ownedBy(reader) }, toItem)

@@ -28,7 +28,7 @@ export const bugs: readonly Bug[] = [
     edits: [
       inRoutes(
         `(request) => request.transaction(function* () {
-          const { item, added } = yield* addItem(request.caller, request.body);`,
+          const { item, added } = yield* addItem(request.caller, request.body, catalog);`,
         `async (request) => {
           const { product, quantity } = request.body;
           const { items } = await showCart(database, request.caller);
@@ -39,9 +39,11 @@ export const bugs: readonly Bug[] = [
           const { item, added } = yield* addItem(request.caller, wanted);`,
       ),
       inRoutes(
-        `: item;
+        `? respond(201, body, { ...headers, location: \`/cart/item/\${item.id}\` })
+            : respond(200, body, headers);
         }));`,
-        `: item;
+        `? respond(201, body, { ...headers, location: \`/cart/item/\${item.id}\` })
+            : respond(200, body, headers);
         });`,
       ),
       inService(
@@ -70,7 +72,11 @@ export const bugs: readonly Bug[] = [
     name: 'a change counts on from a version read before its transaction',
     edits: [
       inRoutes(
-        '(request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)));',
+        `(request) => request.transaction(function* () {
+          const item = yield* changeItem(request.caller, request.params.id, request.body, catalog);
+          const { body, headers } = yield* preferred(request, item);
+          return respond(200, body, headers);
+        }));`,
         `async (request) => {
           const { id } = request.params;
           const { version } = await database.snapshot(() => showItem(request.caller, id));
@@ -135,8 +141,8 @@ export const bugs: readonly Bug[] = [
     name: 'removing does nothing and says it did',
     edits: [
       inRoutes(
-        'request.transaction(() => removeItem(request.caller, request.params.id))',
-        'request.transaction(function* () { return { id: request.params.id, deleted: true }; })',
+        'const removed = yield* removeItem(request.caller, request.params.id);',
+        'const removed = { id: request.params.id, deleted: true };',
       ),
     ],
   },
@@ -159,12 +165,14 @@ export const bugs: readonly Bug[] = [
     name: 'a cart is remembered for 20 ms',
     edits: [
       inService(
-        'const rows = await repository.findCart(database, caller.id, now);',
-        `const carts = (globalThis.carts ??= new Map());
-        if (!(now - carts.get(caller.id)?.now < 20)) {
-          carts.set(caller.id, { rows: await repository.findCart(database, caller.id, now), now });
-        }
-        const { rows } = carts.get(caller.id);`,
+        'return toCart(await database.many(query));',
+        `{
+          const carts = (globalThis.carts ??= new Map());
+          if (!(now - carts.get(caller.id)?.now < 20)) {
+            carts.set(caller.id, { rows: await database.many(query), now });
+          }
+          return toCart(carts.get(caller.id).rows);
+        }`,
       ),
     ],
   },
@@ -172,12 +180,15 @@ export const bugs: readonly Bug[] = [
     name: 'a cart and its lines are read at two moments',
     edits: [
       inService(
-        'const rows = await repository.findCart(database, caller.id, now);',
-        `const [cart] = await repository.findCart(database, caller.id, now);
-        await new Promise((resolve) => setTimeout(resolve, 2));
-        const rows = await repository.findCart(database, caller.id, now);`,
+        'return toCart(await database.many(query));',
+        `{
+          const [cart] = await database.many(query);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          return toCart(await database.many(query), undefined, cart);
+        }`,
       ),
-      inService('const [cart] = rows;', ''),
+      inService('toCart(rows, shelf) {', 'toCart(rows, shelf, early) {'),
+      inService('const [cart] = rows;', 'const cart = early ?? rows[0];'),
     ],
   },
   {
