@@ -161,9 +161,20 @@ export interface CatalogRow {
 }
 
 const firstImage = byEngine({ sqlite: sql`json_extract(images, '$[0]')`, postgres: sql`images::json ->> 0` })
+
+/**
+ * PostgreSQL has one statement for any number of ids. Its array literals have the quotes and escapes
+ * of JSON, as long as no id has a control character.
+ */
+const amongThese = (ids: readonly string[]) =>
+  byEngine({
+    sqlite: sql`IN (${join(ids.map((id) => sql`${id}`))})`,
+    postgres: sql`= ANY(CAST(${`{${JSON.stringify(ids).slice(1, -1)}}`} AS TEXT[]))`,
+  })
+
 const resolved = (ids: readonly string[]) => sql`
   SELECT id AS product, name, ${firstImage} AS image, prices, stock, active FROM product
-  WHERE id IN (${join(ids.map((id) => sql`${id}`))}) AND deleted_at IS NULL`
+  WHERE id ${amongThese(ids)} AND deleted_at IS NULL`
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))
 
@@ -173,15 +184,20 @@ export const lockCatalogRows = (ids: readonly string[]) =>
 
 /** Also deleted ones: what is given back is there when a product gets the id again. */
 export const lockProducts = (ids: readonly string[]) =>
-  many(
-    sql`SELECT id FROM product WHERE id IN (${join(ids.map((id) => sql`${id}`))}) ORDER BY id ${forUpdate}`,
-  )
+  many(sql`SELECT id FROM product WHERE id ${amongThese(ids)} ORDER BY id ${forUpdate}`)
 
-/** Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the number of products. */
+/**
+ * Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the
+ * number of products.
+ */
 export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
-  const rows = Array.from(changes, ([id, change]) => sql`(CAST(${id} AS TEXT), CAST(${change} AS BIGINT))`)
+  const json = JSON.stringify(Object.fromEntries(changes))
+  const rows = byEngine({
+    sqlite: sql`json_each(${json})`,
+    postgres: sql`(SELECT key, CAST(value AS BIGINT) AS value FROM json_each_text(CAST(${json} AS JSON)))`,
+  })
   return run(sql`
-    UPDATE product SET stock = stock + change.column2, version = version + 1, updated_at = ${now}
-    FROM (VALUES ${join(rows)}) AS change
-    WHERE product.id = change.column1 AND product.stock + change.column2 >= 0`)
+    UPDATE product SET stock = stock + change.value, version = version + 1, updated_at = ${now}
+    FROM ${rows} AS change
+    WHERE product.id = change.key AND product.stock + change.value >= 0`)
 }

@@ -159,3 +159,21 @@ testOnEngines('whatever ends it first, a purchase gives its stock back once', as
     t.ok([200, 404, 409].includes(statusCode), `${statusCode}`)
   t.equal(await stockOf(ann, 'tea'), 40)
 })
+
+testOnEngines('64 buyers of 500 buy exactly the 100 that there are', async (t) => {
+  const limits = { rateLimit: { max: 0, maxPerAddress: 100_000 } }
+  const host = await shop(t, { rehearse: false, config: limits })
+  await sell(host.user('root', 'product:manage'), { tea: { stock: 100 } })
+  const statuses: number[] = []
+  await Promise.all(
+    Array.from({ length: 64 }, async (_, index) => {
+      const buyer = host.user(`buyer-${index}`)
+      for (let number = index; number < 500; number += 64) {
+        statuses.push((await buy(buyer, { tea: 1 })).statusCode)
+      }
+    }),
+  )
+  t.equal(statuses.filter((status) => status === 201).length, 100)
+  t.equal(statuses.filter((status) => status === 409).length, 400)
+  t.equal(await stockOf(host.user('ann'), 'tea'), 0)
+})
