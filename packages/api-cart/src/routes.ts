@@ -36,10 +36,7 @@ export function cartRoutes(
 ): void {
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
-  const changesItem = {
-    ...config,
-    ifMatch: { resource: 'the item', find: (caller: Caller, id: string) => showItem(caller, id) },
-  }
+  const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
   const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
   /** The whole cart, if the client prefers it. */

@@ -1,7 +1,7 @@
 import type { Money } from '@mortise/module-sdk'
 
 /**
- * What a product is found by: texts, each of which an index has with the product. Products with a
+ * What a product is found by: texts, in an index with the product. Products with a
  * term, or with any that begins with it, or with one between two, are a range of this index. A
  * product is in a range of each order that it can be listed in.
  */

@@ -122,7 +122,7 @@ testOnEngines('a deleted product is gone, and its id is free for another', async
   t.equal(
     (await manager.patch('/product/tea', { stock: 9 }, { 'if-match': etag })).statusCode,
     412,
-    'a tag of the former',
+    'an old tag',
   )
   t.equal((await manager.get('/product?attributes=leaf:green')).json().total, 0)
   t.equal((await manager.get('/product?q=other')).json().total, 1)

@@ -201,23 +201,25 @@ export interface ListedPurchases {
 /** Newest first. Read it in a snapshot. */
 export function listPurchases<Item extends { readonly id: string }>(
   query: ListQuery,
-  { owner, statuses: chosen, reader, after, before, product }: ListedPurchases,
+  listed: ListedPurchases,
   toItem: (row: PurchaseRow) => Item,
 ): Transaction<Page<Item> | CursorPage<Item>> {
+  const { owner, statuses: chosen, reader } = listed
   const where = { ...ownedBy(owner), status: chosen ?? statuses }
+  return purchases.read(query, { where, filter: filterOf(listed), known: ownedBy(reader) }, toItem)
+}
+
+function filterOf({ after, before, product }: ListedPurchases): Sql | undefined {
   const conditions = [
     ...(after === undefined ? [] : [sql`created_at > ${after}`]),
     ...(before === undefined ? [] : [sql`created_at < ${before}`]),
-    ...(product === undefined
-      ? []
-      : [
-          sql`EXISTS (
-            SELECT 1 FROM purchase_item AS item WHERE item.purchase_seq = purchase.seq AND item.product = ${product})`,
-        ]),
+    ...(product === undefined ? [] : [hasItemOf(product)]),
   ]
-  const filter = conditions.length === 0 ? undefined : join(conditions, ' AND ')
-  return purchases.read(query, { where, filter, known: ownedBy(reader) }, toItem)
+  return conditions.length === 0 ? undefined : join(conditions, ' AND ')
 }
+
+const hasItemOf = (product: string) => sql`EXISTS (
+  SELECT 1 FROM purchase_item AS item WHERE item.purchase_seq = purchase.seq AND item.product = ${product})`
 
 /** The oldest purchases with a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

@@ -160,7 +160,7 @@ testOnEngines('whatever ends it first, a purchase gives its stock back once', as
   t.equal(await stockOf(ann, 'tea'), 40)
 })
 
-testOnEngines('64 buyers of 500 buy exactly the 100 that there are', async (t) => {
+testOnEngines('64 buyers who want 500 get exactly the 100 in stock', async (t) => {
   const limits = { rateLimit: { max: 0, maxPerAddress: 100_000 } }
   const host = await shop(t, { rehearse: false, config: limits })
   await sell(host.user('root', 'product:manage'), { tea: { stock: 100 } })
