@@ -10,7 +10,7 @@ import {
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import { prefersRepresentation } from './prefer.ts'
-import { Cart, CartItem, Emptied, ItemChange, NewContents, NewItem, orCart } from './schemas.ts'
+import { Cart, CartItem, Emptied, ItemChange, NewContents, NewItem, orCart, Preference } from './schemas.ts'
 import {
   addItem,
   cartVersion,
@@ -84,6 +84,7 @@ export function cartRoutes(
       config: changesCart,
       schema: {
         summary: 'Add a quantity of a product to the cart',
+        headers: Preference,
         body: NewItem,
         response: {
           200: orCart(CartItem, 'added to the existing line of this product'),
@@ -112,6 +113,7 @@ export function cartRoutes(
       config: changesItem,
       schema: {
         summary: 'Set the quantity or the note of an item',
+        headers: Preference,
         body: ItemChange,
         ...item,
         response: { 200: orCart(CartItem), ...responses('item-not-found', 'unknown-product') },
@@ -131,6 +133,7 @@ export function cartRoutes(
       config: changesItem,
       schema: {
         summary: 'Remove an item from the cart',
+        headers: Preference,
         ...item,
         response: { ...item.response, 200: orCart(Deleted) },
       },

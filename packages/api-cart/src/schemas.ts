@@ -84,6 +84,13 @@ export const ItemChange = Strict(
 )
 export type ItemChange = Static<typeof ItemChange>
 
+/** The request headers of a write to an item. */
+export const Preference = Type.Object({
+  prefer: Type.Optional(
+    Type.String({ description: '`return=representation`: respond with the whole cart (RFC 7240)' }),
+  ),
+})
+
 /** The response to a write to an item: the whole cart for `Prefer: return=representation`. */
 export const orCart = <Schema extends TSchema>(schema: Schema, description = 'or the cart, if preferred') =>
   Type.Union([schema, Cart], { description })
