@@ -33,6 +33,7 @@ export function* listProducts(query: ProductQuery): Transaction<Page<Product> | 
   const most = selection.filters.length > 0 ? MOST_PAGED.filtered : MOST_PAGED.all
   const skipped = (page - 1) * rpp
   if (skipped >= most) throw tooFar(most, rpp)
+  // Where many products are in each filter, a count would read the whole list.
   const isCounted = selection.filters.length === 0 || selection.narrow !== undefined
   const count = isCounted ? yield* repository.countProducts(selection, most + 1) : most + 1
   const rows = yield* repository.findProducts(selection, rpp, skipped)
