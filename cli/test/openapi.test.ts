@@ -42,6 +42,7 @@ const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-p
 const json = { 'content-type': 'application/json' }
 const unknown = 'item_01kahr3v8ze5x9g2w0m4c7t6ys'
 const bodies: Record<string, object> = {
+  putCart: { items: [{ product: 'tea', quantity: 2 }] },
   postCartItem: { product: 'tea', quantity: 2 },
   patchCartItemById: { quantity: 3 },
   postPurchase: { items: [{ product: 'tea', quantity: 2 }] },

@@ -19,7 +19,8 @@ const [, , baseUrl, token] = process.argv as string[]
 const api = createClient({ baseUrl: String(baseUrl), token: () => token })
 
 const added = await api.POST('/cart/item', { body: { product: 'tea', quantity: 2 } })
-const quantity: number | undefined = added.data?.quantity
+const line = added.data && 'quantity' in added.data ? added.data : undefined
+const quantity: number | undefined = line?.quantity
 const bought = await api.POST('/purchase', {
   params: { header: { 'Idempotency-Key': crypto.randomUUID() } },
   body: { items: [{ product: 'tea', quantity: 1 }], takeFromCart: true },

@@ -85,7 +85,7 @@ t.test('a manifest that differs from the code fails --check and is not changed',
 })
 
 t.test('the manifests of our modules match their code', async (t) => {
-  const folders = ['api-cart', 'api-event', 'api-purchase'].map((name) => join(packages, name))
+  const folders = ['api-cart', 'api-event', 'api-product', 'api-purchase'].map((name) => join(packages, name))
   const { exitCode, stderr } = await runApp('module-manifest', '--json', ...folders, '--check')
   t.equal(exitCode, 0, stderr)
 })

@@ -62,9 +62,12 @@ function namesOf(method: string, operation: Operation, status: string, response:
   return names
 }
 
-/** A resource with an id has a Location. */
+/** A resource with an id has a Location. A response may be one of several. */
 function hasId({ content = {} }: Response): boolean {
-  return Object.values(content).some(({ schema }) => (schema?.properties as JsonSchema | undefined)?.id)
+  return Object.values(content).some(({ schema = {} }) => {
+    const { anyOf = [schema] } = schema as { anyOf?: JsonSchema[] }
+    return anyOf.some(({ properties }) => (properties as JsonSchema | undefined)?.id)
+  })
 }
 
 const isPaged = (operation: Operation) => ['page', 'rpp'].every((name) => takes(operation, 'query', name))

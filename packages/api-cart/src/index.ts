@@ -4,8 +4,12 @@ import { cartRoutes } from './routes.ts'
 import { addItem, claimCart, takeFromCart } from './service.ts'
 
 export default plugin(async (app, { database, contracts, everyMinute, onClaim }) => {
-  cartRoutes(app, database)
-  contracts.provide('cart', '1.2.0', { take: takeFromCart, add: addItem })
+  const catalog = contracts.get('catalog')
+  cartRoutes(app, database, catalog)
+  contracts.provide('cart', '1.2.0', {
+    take: takeFromCart,
+    add: (caller, item) => addItem(caller, item, catalog),
+  })
   onClaim(claimCart)
   everyMinute('delete expired', () => deleteExpired('cart', { table: 'cart_item', of: 'cart_id' }))
 })

@@ -28,5 +28,6 @@ export const { emit, plugin, problem, responses } = defineModule('api-cart', {
     'item-not-found': { status: 404, title: 'Cart item not found' },
     'quantity-limit': { status: 409, title: 'The quantity of a line exceeds its limit' },
     'cart-full': { status: 409, title: 'The cart is full' },
+    'unknown-product': { status: 422, title: 'The product is not for sale' },
   },
 })

@@ -1,6 +1,5 @@
 import {
   byEngine,
-  type Database,
   expiryDay,
   forUpdate,
   many,
@@ -38,13 +37,12 @@ const isLive = (owner: string, now: number) => sql`owner = ${owner} AND expires_
 const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart WHERE ${isLive(owner, now)})`
 
 /** In the order added. A single statement, so the result is one moment. */
-export const findCart = (database: Database, owner: string, now: number) =>
-  database.many<CartRow>(sql`
+export const cartOf = (owner: string, now: number) => sql`
     SELECT cart.id AS "cartId", cart.version AS "cartVersion", cart.created_at AS "cartCreatedAt",
       cart.updated_at AS "cartUpdatedAt", cart.expires_at AS "cartExpiresAt", ${columns}
     FROM cart LEFT JOIN cart_item ON cart_item.cart_id = cart.id
     WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
-    ORDER BY cart_item.since_version`)
+    ORDER BY cart_item.since_version`
 
 /** Every change of a cart writes this row, so the cart and its items stay until the end. */
 export const lockCart = (owner: string, now: number) =>
@@ -56,43 +54,43 @@ export const findItem = (owner: string, id: string, now: number) =>
 export const findItems = (owner: string, now: number) =>
   many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
-const inserted = (owner: string, now: number, expiresAt: number) => sql`
+const inserted = (owner: string, now: number, expiresAt: number, by: number) => sql`
   INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-  VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`
+  VALUES (${newId('cart')}, ${owner}, ${by}, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`
 
 /**
  * Raises the version of the owner's cart and extends its expiry. On PostgreSQL it also creates the
  * cart: an UPDATE that finds nothing locks its place in the index there, and two callers without a
  * cart would conflict.
  */
-const raised = (owner: string, now: number, expiresAt: number) =>
+const raised = (owner: string, now: number, expiresAt: number, by: number) =>
   byEngine({
     sqlite: sql`
-      UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
+      UPDATE cart SET version = version + ${by}, updated_at = ${now}, expires_at = ${expiresAt}
       WHERE owner = ${owner} AND expires_at > ${now}`,
     postgres: sql`
-      ${inserted(owner, now, expiresAt)} ON CONFLICT (owner) DO UPDATE SET
-        version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
+      ${inserted(owner, now, expiresAt, by)} ON CONFLICT (owner) DO UPDATE SET
+        version = cart.version + ${by}, updated_at = excluded.updated_at, expires_at = excluded.expires_at
       WHERE cart.expires_at > ${now}`,
   })
 
 /** Raises the version of the owner's cart and extends its expiry, or creates a cart. */
-export function* touchCart(owner: string, now: number, expiresAt: number) {
+export function* touchCart(owner: string, now: number, expiresAt: number, by = 1) {
   const cart = yield* maybeOne<CartVersion>(
-    sql`${raised(owner, now, expiresAt)} RETURNING id, owner, version`,
+    sql`${raised(owner, now, expiresAt, by)} RETURNING id, owner, version`,
   )
-  return cart ?? (yield* createCart(owner, now, expiresAt))
+  return cart ?? (yield* createCart(owner, now, expiresAt, by))
 }
 
 /** The same, for a statement that finds the cart by its owner. */
 export function* openCart(owner: string, now: number, expiresAt: number) {
-  const changed = yield* run(raised(owner, now, expiresAt), 1)
-  if (changed === 0) yield* createCart(owner, now, expiresAt)
+  const changed = yield* run(raised(owner, now, expiresAt, 1), 1)
+  if (changed === 0) yield* createCart(owner, now, expiresAt, 1)
 }
 
-function* createCart(owner: string, now: number, expiresAt: number) {
+function* createCart(owner: string, now: number, expiresAt: number, by: number) {
   yield* removeExpired(owner, now)
-  return yield* one<CartVersion>(sql`${inserted(owner, now, expiresAt)} RETURNING id, owner, version`)
+  return yield* one<CartVersion>(sql`${inserted(owner, now, expiresAt, by)} RETURNING id, owner, version`)
 }
 
 /** A new cart of the owner needs the place of the expired one. */
@@ -117,6 +115,19 @@ export const addToItem = (owner: string, { product, quantity, note }: NewItem, l
     WHERE cart_item.quantity + excluded.quantity <= ${limit}
     RETURNING ${columns}, cart_item.cart_id AS "cartId",
       (SELECT cart.version FROM cart WHERE cart.id = cart_item.cart_id) AS "cartVersion"`)
+
+/** @param sinceVersion one of those that the cart got in this transaction, for one item */
+export const insertItem = (
+  cartId: string,
+  { product, quantity, note }: NewItem,
+  sinceVersion: number,
+  now: number,
+) =>
+  one<ItemRow>(sql`
+    INSERT INTO cart_item
+      (id, cart_id, since_version, product, quantity, note, version, created_at, updated_at)
+    VALUES (${newId('item')}, ${cartId}, ${sinceVersion}, ${product}, ${quantity}, ${note ?? null}, 1, ${now}, ${now})
+    RETURNING ${columns}`)
 
 export const countItems = (cartId: string) =>
   one<{ count: number }>(sql`SELECT count(*) AS count FROM cart_item WHERE cart_id = ${cartId}`)

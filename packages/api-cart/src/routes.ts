@@ -1,17 +1,66 @@
-import { type Database, Deleted, IdParams, List, type ModuleInstance, respond } from '@mortise/module-sdk'
+import type { CatalogContract } from '@mortise/api-product/contract'
+import {
+  type Caller,
+  type Database,
+  Deleted,
+  IdParams,
+  List,
+  type ModuleInstance,
+  respond,
+} from '@mortise/module-sdk'
 import { responses } from './module.ts'
-import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
-import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
+import { prefersRepresentation } from './prefer.ts'
+import { Cart, CartItem, Emptied, ItemChange, NewContents, NewItem, orCart, Preference } from './schemas.ts'
+import {
+  addItem,
+  cartVersion,
+  changeItem,
+  emptyCart,
+  readCart,
+  removeItem,
+  replaceItems,
+  showCart,
+  showItem,
+} from './service.ts'
+
+interface Preferring {
+  readonly caller: Caller
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
 
 /** The routes of the cart. A caller reaches only their own cart. */
-export function cartRoutes(app: ModuleInstance, database: Database): void {
+export function cartRoutes(
+  app: ModuleInstance,
+  database: Database,
+  catalog: CatalogContract | undefined,
+): void {
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
   const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
   const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
+  /** The whole cart, if the client prefers it. */
+  function* preferred<Body>({ caller, headers }: Preferring, body: Body) {
+    if (!prefersRepresentation(headers.prefer)) return { body, headers: {} }
+    const applied = { 'preference-applied': 'return=representation' }
+    return { body: yield* readCart(caller, catalog), headers: applied }
+  }
+
   app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
-    showCart(database, request.caller),
+    showCart(database, request.caller, catalog),
+  )
+
+  app.put(
+    '/cart',
+    {
+      config: changesCart,
+      schema: {
+        summary: 'Set all items of the cart',
+        body: NewContents,
+        response: { 200: Cart, ...responses('invalid-request', 'unknown-product') },
+      },
+    },
+    (request) => request.transaction(() => replaceItems(request.caller, request.body, catalog)),
   )
 
   app.delete(
@@ -26,7 +75,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       config,
       schema: { summary: 'List the items of the cart, oldest first', response: { 200: List(CartItem) } },
     },
-    async (request) => ({ data: (await showCart(database, request.caller)).items }),
+    async (request) => ({ data: (await showCart(database, request.caller, catalog)).items }),
   )
 
   app.post(
@@ -35,32 +84,47 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       config: changesCart,
       schema: {
         summary: 'Add a quantity of a product to the cart',
+        headers: Preference,
         body: NewItem,
         response: {
-          200: { ...CartItem, description: 'added to the existing line of this product' },
-          201: { ...CartItem, description: 'a new line' },
-          ...responses('quantity-limit', 'cart-full'),
+          200: orCart(CartItem, 'added to the existing line of this product'),
+          201: orCart(CartItem, 'a new line'),
+          ...responses('quantity-limit', 'cart-full', 'unknown-product'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
-        const { item, added } = yield* addItem(request.caller, request.body)
-        return added ? respond(201, item, { location: `/cart/item/${item.id}` }) : item
+        const { item, added } = yield* addItem(request.caller, request.body, catalog)
+        const { body, headers } = yield* preferred(request, item)
+        return added
+          ? respond(201, body, { ...headers, location: `/cart/item/${item.id}` })
+          : respond(200, body, headers)
       }),
   )
 
   app.get('/cart/item/:id', { config, schema: { summary: 'Get an item of the cart', ...item } }, (request) =>
-    database.snapshot(() => showItem(request.caller, request.params.id)),
+    database.snapshot(() => showItem(request.caller, request.params.id, catalog)),
   )
 
   app.patch(
     '/cart/item/:id',
     {
       config: changesItem,
-      schema: { summary: 'Set the quantity or the note of an item', body: ItemChange, ...item },
+      schema: {
+        summary: 'Set the quantity or the note of an item',
+        headers: Preference,
+        body: ItemChange,
+        ...item,
+        response: { 200: orCart(CartItem), ...responses('item-not-found', 'unknown-product') },
+      },
     },
-    (request) => request.transaction(() => changeItem(request.caller, request.params.id, request.body)),
+    (request) =>
+      request.transaction(function* () {
+        const item = yield* changeItem(request.caller, request.params.id, request.body, catalog)
+        const { body, headers } = yield* preferred(request, item)
+        return respond(200, body, headers)
+      }),
   )
 
   app.delete(
@@ -69,10 +133,16 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       config: changesItem,
       schema: {
         summary: 'Remove an item from the cart',
+        headers: Preference,
         ...item,
-        response: { ...item.response, 200: Deleted },
+        response: { ...item.response, 200: orCart(Deleted) },
       },
     },
-    (request) => request.transaction(() => removeItem(request.caller, request.params.id)),
+    (request) =>
+      request.transaction(function* () {
+        const removed = yield* removeItem(request.caller, request.params.id)
+        const { body, headers } = yield* preferred(request, removed)
+        return respond(200, body, headers)
+      }),
   )
 }

@@ -1,8 +1,26 @@
-import { type Caller, currentTime, DAY, type Database, type GuestClaim, timestamp } from '@mortise/module-sdk'
+import type { CatalogContract } from '@mortise/api-product/contract'
+import {
+  type Caller,
+  currentTime,
+  DAY,
+  type Database,
+  type GuestClaim,
+  invalidRequest,
+  many,
+  timestamp,
+} from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem } from './schemas.ts'
+import {
+  type Cart,
+  type CartItem,
+  type ItemChange,
+  MAX_QUANTITY,
+  type NewContents,
+  type NewItem,
+} from './schemas.ts'
+import { assertForSale, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
@@ -14,16 +32,34 @@ import { type Cart, type CartItem, type ItemChange, MAX_QUANTITY, type NewItem }
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
 const MAX_ITEMS = 200
 
-export async function showCart(database: Database, caller: Caller, now = currentTime()): Promise<Cart> {
-  const rows = await repository.findCart(database, caller.id, now)
-  const items = rows.filter((row) => row.id !== null).map(toItem)
+export async function showCart(
+  database: Database,
+  caller: Caller,
+  catalog?: CatalogContract,
+  now = currentTime(),
+): Promise<Cart> {
+  const query = repository.cartOf(caller.id, now)
+  if (!catalog) return toCart(await database.many<repository.CartRow>(query))
+  return database.snapshot(() => readCart(caller, catalog, now))
+}
+
+/** The same, as a part of a transaction. */
+export function* readCart(caller: Caller, catalog?: CatalogContract, now = currentTime()) {
+  const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
+  return toCart(rows, yield* shelfFor(itemsOf(rows), catalog))
+}
+
+const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)
+
+function toCart(rows: readonly repository.CartRow[], shelf?: Shelf): Cart {
+  const items = itemsOf(rows).map((row) => toItem(row, shelf))
   const [cart] = rows
   return {
     id: cart?.cartId ?? null,
     items,
     itemCount: items.length,
     totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
-    total: null,
+    total: totalOf(items),
     version: cart?.cartVersion ?? 0,
     createdAt: timestamp(cart?.cartCreatedAt ?? null),
     updatedAt: timestamp(cart?.cartUpdatedAt ?? null),
@@ -36,13 +72,16 @@ export function* cartVersion(caller: Caller) {
   return (yield* repository.lockCart(caller.id, currentTime())) ?? { id: null, version: 0 }
 }
 
-export function* showItem(caller: Caller, id: string, now = currentTime()) {
-  return toItem(found(yield* repository.findItem(caller.id, id, now)))
+export function* showItem(caller: Caller, id: string, catalog?: CatalogContract, now = currentTime()) {
+  const item = found(yield* repository.findItem(caller.id, id, now))
+  return toItem(item, yield* shelfFor([item], catalog))
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, newItem: NewItem, now = currentTime()) {
+export function* addItem(caller: Caller, newItem: NewItem, catalog?: CatalogContract, now = currentTime()) {
   const { id: owner, kind } = caller
+  const shelf = yield* shelfFor([newItem], catalog)
+  assertForSale([newItem], shelf)
   yield* repository.openCart(owner, now, now + LIFETIME[kind])
   const item = yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now)
   if (!item)
@@ -54,17 +93,25 @@ export function* addItem(caller: Caller, newItem: NewItem, now = currentTime()) 
     throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
   const cart = { id: cartId, owner, version: cartVersion }
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
-  return { item: toItem(item), added }
+  return { item: toItem(item, shelf), added }
 }
 
 /** Sets the quantity or the note of an item. The same values are no change. */
-export function* changeItem(caller: Caller, id: string, change: ItemChange, now = currentTime()) {
+export function* changeItem(
+  caller: Caller,
+  id: string,
+  change: ItemChange,
+  catalog?: CatalogContract,
+  now = currentTime(),
+) {
   const item = found(yield* repository.findItem(caller.id, id, now))
+  const shelf = yield* shelfFor([item], catalog)
   const { quantity = item.quantity, note = item.note } = change
-  if (item.quantity === quantity && item.note === note) return toItem(item)
+  if (item.quantity === quantity && item.note === note) return toItem(item, shelf)
+  if (quantity > item.quantity) assertForSale([item], shelf)
   const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
   yield* emit('cart.item-changed', about(changed, yield* touchCart(caller, now)))
-  return toItem(changed)
+  return toItem(changed, shelf)
 }
 
 export function* removeItem(caller: Caller, id: string, now = currentTime()) {
@@ -81,6 +128,57 @@ export function* emptyCart(caller: Caller, now = currentTime()) {
     yield* emit('cart.emptied', { subject: id, owner, data: { itemCount, version } })
   }
   return { deleted: true as const }
+}
+
+/**
+ * Sets all lines at once. A product that stays keeps its line, and a line as it was is no change.
+ */
+export function* replaceItems(
+  caller: Caller,
+  { items }: NewContents,
+  catalog?: CatalogContract,
+  now = currentTime(),
+) {
+  assertOnce(items)
+  const shelf = yield* shelfFor(items, catalog)
+  assertForSale(items, shelf)
+  const present = yield* repository.findItems(caller.id, now)
+  const wanted = new Map(items.map((item) => [item.product, item]))
+  const kept = new Set(present.map(({ product }) => product))
+  const gone = present.filter(({ product }) => !wanted.has(product))
+  const added = items.filter(({ product }) => !kept.has(product))
+  const changed = present.flatMap((item) => {
+    const { quantity, note = null } = wanted.get(item.product) ?? item
+    return quantity === item.quantity && note === item.note ? [] : [{ ...item, quantity, note }]
+  })
+  if (gone.length + added.length + changed.length > 0) {
+    const cart = yield* touchCart(caller, now, Math.max(added.length, 1))
+    for (const item of gone) {
+      yield* repository.deleteItem(caller.id, item.id, now)
+      yield* emit('cart.item-removed', about(item, cart))
+    }
+    for (const item of changed) {
+      yield* emit('cart.item-changed', about(yield* repository.updateItem(item, now), cart))
+    }
+    for (const [index, item] of added.entries()) {
+      const since = cart.version - added.length + 1 + index
+      yield* emit('cart.item-added', about(yield* repository.insertItem(cart.id, item, since, now), cart))
+    }
+  }
+  return toCart(yield* many<repository.CartRow>(repository.cartOf(caller.id, now)), shelf)
+}
+
+/** @throws {Problem} `invalid-request` for a product that is named again */
+function assertOnce(items: NewContents['items']): void {
+  const seen = new Set<string>()
+  const repeated = items.flatMap(({ product }, index) => {
+    const isRepeated = seen.has(product)
+    seen.add(product)
+    return isRepeated
+      ? [{ pointer: `/items/${index}/product`, detail: 'must be in one of the items only' }]
+      : []
+  })
+  if (repeated.length > 0) throw invalidRequest(...repeated)
 }
 
 /** The contract `cart`: see CartContract. */
@@ -115,7 +213,8 @@ export function* claimCart({ guest, user }: GuestClaim, now = currentTime()) {
   yield* emit('cart.claimed', { subject: id, owner: user, data: { from: guest, version } })
 }
 
-const touchCart = ({ id, kind }: Caller, now: number) => repository.touchCart(id, now, now + LIFETIME[kind])
+const touchCart = ({ id, kind }: Caller, now: number, by?: number) =>
+  repository.touchCart(id, now, now + LIFETIME[kind], by)
 
 /** The same problem for every id: unknown, malformed, removed, or another caller's. */
 function found(item: repository.ItemRow | undefined): repository.ItemRow {
@@ -128,8 +227,11 @@ function about({ id, product, quantity, note }: repository.ItemRow, cart: reposi
   return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, note, version: cart.version } }
 }
 
-function toItem({ id, product, quantity, note, version, ...row }: repository.ItemRow): CartItem {
-  const priced = { name: null, unitPrice: null, lineTotal: null }
+function toItem(
+  { id, product, quantity, note, version, ...row }: repository.ItemRow,
+  shelf?: Shelf,
+): CartItem {
+  const priced = shownAs({ product, quantity }, shelf)
   const times = { createdAt: timestamp(row.createdAt), updatedAt: timestamp(row.updatedAt) }
   return { id, product, quantity, note, ...priced, version, ...times }
 }

@@ -14,12 +14,12 @@ async function cartOf(t: Test, caller = user) {
   const write = <Result>(steps: () => Transaction<Result>) => database.transaction(steps)
   return {
     database,
-    show: (now: number) => showCart(database, caller, now),
-    showItem: (id: string, now: number) => write(() => showItem(caller, id, now)),
+    show: (now: number) => showCart(database, caller, undefined, now),
+    showItem: (id: string, now: number) => write(() => showItem(caller, id, undefined, now)),
     add: (product: string, quantity: number, now: number) =>
-      write(() => addItem(caller, { product, quantity }, now)),
+      write(() => addItem(caller, { product, quantity }, undefined, now)),
     change: (id: string, quantity: number, now: number) =>
-      write(() => changeItem(caller, id, { quantity }, now)),
+      write(() => changeItem(caller, id, { quantity }, undefined, now)),
     remove: (id: string, now: number) => write(() => removeItem(caller, id, now)),
     empty: (now: number) => write(() => emptyCart(caller, now)),
   }
@@ -232,13 +232,13 @@ async function claimable(t: Test) {
   const { database } = await cartHost(t)
   const fill = async (caller: Caller, lines: Readonly<Record<string, number>>, now = START) => {
     for (const [product, quantity] of Object.entries(lines)) {
-      await database.transaction(() => addItem(caller, { product, quantity }, now))
+      await database.transaction(() => addItem(caller, { product, quantity }, undefined, now))
     }
-    return showCart(database, caller, now)
+    return showCart(database, caller, undefined, now)
   }
   return {
     fill,
-    show: (caller: Caller, now: number) => showCart(database, caller, now),
+    show: (caller: Caller, now: number) => showCart(database, caller, undefined, now),
     claim: (now: number) => database.transaction(() => claimCart({ guest: guest.id, user: user.id }, now)),
     empty: (caller: Caller, now: number) => database.transaction(() => emptyCart(caller, now)),
   }
@@ -330,7 +330,9 @@ testOnEngines('a claim may exceed 200 lines, but not 9999 of a product', async (
 testOnEngines('the items of a full expired cart are deleted a few at a time, before the cart', async (t) => {
   const { database } = await cartHost(t)
   for (let index = 0; index < 120; index++) {
-    await database.transaction(() => addItem(user, { product: `tea ${index}`, quantity: 1 }, START))
+    await database.transaction(() =>
+      addItem(user, { product: `tea ${index}`, quantity: 1 }, undefined, START),
+    )
   }
   const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
   const expire = () =>
@@ -346,7 +348,7 @@ testOnEngines('the items of a full expired cart are deleted a few at a time, bef
 testOnEngines('expired carts are deleted with their items, a few at a time; others stay', async (t) => {
   const { database } = await cartHost(t)
   const add = (caller: Caller, now: number) =>
-    database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, now))
+    database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, undefined, now))
   for (let index = 0; index < 130; index++) await add({ ...guest, id: `guest:old ${index}` }, START)
   await add(user, START)
   await add(guest, START + DAY)

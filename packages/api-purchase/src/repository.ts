@@ -4,6 +4,7 @@ import {
   join,
   type ListQuery,
   many,
+  one,
   type Page,
   PagedList,
   type Row,
@@ -22,10 +23,19 @@ import { type Status, statuses } from './status.ts'
  * so every search has `deleted_at IS NULL`.
  */
 
-/** `seq` is the position in the list of all purchases. It never leaves the module. */
-export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total'>> & { seq: number; owner: string }
+/** `seq` is the position in the list of all purchases, and their number for people. */
+export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total' | 'number' | 'items'>> & {
+  seq: number
+  owner: string
+  /** In minor units of `currency`. Null without a catalogue, as the currency. */
+  total: number | null
+  currency: string | null
+}
 
-export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note'>
+export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note' | 'name'> & {
+  /** In the currency of the purchase. */
+  unitPrice: number | null
+}
 
 export interface PurchaseWithItems extends PurchaseRow {
   items: ItemRow[]
@@ -36,7 +46,27 @@ export const EVERYONE = '*'
 
 const columns = sql`purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
   purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
+  purchase.total, purchase.currency, purchase.note, purchase.reference,
   purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt"`
+
+const itemColumns = sql`item.id AS "itemId", item.product, item.quantity, item.note AS "itemNote", item.name,
+  item.unit_price AS "unitPrice"`
+type SelectedItem = Omit<ItemRow, 'id' | 'note'> & { itemId: string; itemNote: string | null }
+const toItemRow = ({
+  itemId: id,
+  product,
+  quantity,
+  itemNote: note,
+  name,
+  unitPrice,
+}: SelectedItem): ItemRow => ({
+  id,
+  product,
+  quantity,
+  note,
+  name,
+  unitPrice,
+})
 
 const purchases = new PagedList<PurchaseRow>('purchase', {
   columns,
@@ -49,45 +79,82 @@ const purchases = new PagedList<PurchaseRow>('purchase', {
 const ownedBy = (owner: string): RowValues => (owner === EVERYONE ? {} : { owner })
 
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
-  const rows = yield* many<PurchaseRow & ItemRow & { itemId: string }>(sql`
-    SELECT ${columns}, item.id AS "itemId", item.product, item.quantity, item.note
+  const rows = yield* many<PurchaseRow & SelectedItem>(sql`
+    SELECT ${columns}, ${itemColumns}
     FROM purchase JOIN purchase_item AS item ON item.purchase_seq = purchase.seq
     WHERE purchase.id = ${id} AND purchase.deleted_at IS NULL
       AND (purchase.owner = ${owner} OR ${owner} = ${EVERYONE})
     ORDER BY item.position`)
   const [first] = rows
   if (!first) return undefined
-  const items = rows.map(({ itemId, product, quantity, note }) => ({ id: itemId, product, quantity, note }))
-  return { ...first, items }
+  return { ...first, items: rows.map(toItemRow) }
+}
+
+/** The items of purchases that this snapshot found, in their order, by `seq`. */
+export function* findItems(seqs: readonly number[]): Transaction<Map<number, ItemRow[]>> {
+  if (seqs.length === 0) return new Map()
+  const rows = yield* many<SelectedItem & { seq: number }>(sql`
+    SELECT item.purchase_seq AS seq, ${itemColumns} FROM purchase_item AS item
+    WHERE item.purchase_seq IN (${join(seqs.map((seq) => sql`${seq}`))})
+    ORDER BY item.purchase_seq, item.position`)
+  const bySeq = Map.groupBy(rows, ({ seq }) => seq)
+  return new Map(Array.from(bySeq, ([seq, some]) => [seq, some.map(toItemRow)]))
+}
+
+/** A purchase to insert. An item with `taken` has taken stock. */
+export interface NewRow extends Omit<PurchaseWithItems, 'seq'> {
+  items: (ItemRow & { readonly taken: boolean })[]
 }
 
 /**
- * Inserts a purchase at the next `seq`, with its items. On PostgreSQL this is one statement: a search
+ * Inserts a purchase with its items, and returns its `seq`. On PostgreSQL this is one statement: a search
  * for the purchase would read the newest page of an index, which everyone who purchases writes, so
  * all of them would conflict.
  */
-export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
-  const names = sql`id, owner, status, item_count, total_quantity, version, created_at, updated_at`
+export function* insertPurchase(purchase: NewRow): Transaction<number> {
+  const names = sql`id, owner, status, item_count, total_quantity, total, currency, note, reference, version,
+    created_at, updated_at`
   const values = sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
-    ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
+    ${purchase.totalQuantity}, ${purchase.total}, ${purchase.currency}, ${purchase.note}, ${purchase.reference},
+    ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
   const items = purchase.items.map(
-    ({ id, product, quantity, note }, index) => sql`(${index}, ${id}, ${product}, ${quantity}, ${note})`,
+    ({ id, product, quantity, note, name, unitPrice, taken }, index) => sql`
+      (${index}, ${id}, ${product}, ${quantity}, ${note}, ${name}, CAST(${unitPrice} AS BIGINT), ${taken ? 1 : 0})`,
   )
   const itemsOf = (inserted: Sql) => sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, note)
+    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, note, name, unit_price, taken)
     SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`
-  yield* send(
+  const { seq } = yield* one<{ seq: number }>(
     byEngine({
       sqlite: sql`
-        INSERT INTO purchase (seq, ${names}) SELECT coalesce(max(seq), 0) + 1, ${values} FROM purchase`,
+        INSERT INTO purchase (seq, ${names}) SELECT coalesce(max(seq), 0) + 1, ${values} FROM purchase RETURNING seq`,
       postgres: sql`
         WITH inserted AS (INSERT INTO purchase (${names}) VALUES (${values}) RETURNING seq)
-        ${itemsOf(sql`inserted`)}`,
+        ${itemsOf(sql`inserted`)} RETURNING purchase_seq AS seq`,
     }),
   )
-  const newest = sql`(SELECT max(seq) AS seq FROM purchase) AS inserted`
-  yield* send(byEngine({ sqlite: itemsOf(newest), postgres: sql`` }))
+  yield* send(byEngine({ sqlite: itemsOf(sql`(SELECT ${seq} AS seq) AS inserted`), postgres: sql`` }))
+  return seq
 }
+
+/** The items that have taken stock, which is given back now: only the first call returns them. */
+export const returnItems = (seq: number) =>
+  many<Pick<ItemRow, 'product' | 'quantity'>>(sql`
+    UPDATE purchase_item SET taken = 0 WHERE purchase_seq = ${seq} AND taken = 1 RETURNING product, quantity`)
+
+/** Notes a purchase whose stock cannot be given back now, if it has taken any. */
+export const insertReturn = (seq: number) =>
+  send(sql`
+    INSERT INTO purchase_return (purchase_seq)
+    SELECT DISTINCT purchase_seq FROM purchase_item WHERE purchase_seq = ${seq} AND taken = 1
+    ON CONFLICT (purchase_seq) DO NOTHING`)
+
+/** Removes up to `limit` of the noted purchases. */
+export const takeReturns = (limit: number) =>
+  many<{ seq: number }>(sql`
+    DELETE FROM purchase_return
+    WHERE purchase_seq IN (SELECT purchase_seq FROM purchase_return ORDER BY purchase_seq LIMIT ${limit})
+    RETURNING purchase_seq AS seq`)
 
 /** Changes the status of a purchase that this transaction found. */
 export function* updateStatus<Purchase extends PurchaseRow>(
@@ -123,6 +190,10 @@ export interface ListedPurchases {
   readonly owner: string
   /** Without them: all statuses. */
   readonly statuses: readonly Status[] | undefined
+  /** Epoch milliseconds, both exclusive. */
+  readonly after?: number | undefined
+  readonly before?: number | undefined
+  readonly product?: string | undefined
   /** The owner of the purchases that `after` and `until` may name. */
   readonly reader: string
 }
@@ -130,12 +201,25 @@ export interface ListedPurchases {
 /** Newest first. Read it in a snapshot. */
 export function listPurchases<Item extends { readonly id: string }>(
   query: ListQuery,
-  { owner, statuses: chosen, reader }: ListedPurchases,
+  listed: ListedPurchases,
   toItem: (row: PurchaseRow) => Item,
 ): Transaction<Page<Item> | CursorPage<Item>> {
+  const { owner, statuses: chosen, reader } = listed
   const where = { ...ownedBy(owner), status: chosen ?? statuses }
-  return purchases.read(query, { where, known: ownedBy(reader) }, toItem)
+  return purchases.read(query, { where, filter: filterOf(listed), known: ownedBy(reader) }, toItem)
 }
+
+function filterOf({ after, before, product }: ListedPurchases): Sql | undefined {
+  const conditions = [
+    ...(after === undefined ? [] : [sql`created_at > ${after}`]),
+    ...(before === undefined ? [] : [sql`created_at < ${before}`]),
+    ...(product === undefined ? [] : [hasItemOf(product)]),
+  ]
+  return conditions.length === 0 ? undefined : join(conditions, ' AND ')
+}
+
+const hasItemOf = (product: string) => sql`EXISTS (
+  SELECT 1 FROM purchase_item AS item WHERE item.purchase_seq = purchase.seq AND item.product = ${product})`
 
 /** The oldest purchases with a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

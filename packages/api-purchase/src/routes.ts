@@ -1,4 +1,3 @@
-import type { CartContract } from '@mortise/api-cart/contract'
 import {
   CursorPageOf,
   type Database,
@@ -7,6 +6,7 @@ import {
   List,
   type ModuleInstance,
   respond,
+  type Transaction,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import {
@@ -22,16 +22,14 @@ import {
   createPurchase,
   listItems,
   listPurchases,
+  type Others,
   removePurchase,
   showPurchase,
 } from './service.ts'
 
 /** The routes of purchases: the caller's own, and everyone's with a scope. */
-export function purchaseRoutes(
-  app: ModuleInstance,
-  database: Database,
-  cart: CartContract | undefined,
-): void {
+export function purchaseRoutes(app: ModuleInstance, database: Database, others: Others): void {
+  const { catalog } = others
   const config = { access: 'caller' } as const
   const changes = { ...config, ifMatch: { resource: 'the purchase', find: showPurchase } }
 
@@ -61,15 +59,27 @@ export function purchaseRoutes(
         body: NewPurchase,
         response: {
           201: Purchase,
-          ...responses('invalid-request', 'cart-changed', 'cart-unavailable'),
+          ...responses(
+            'invalid-request',
+            'cart-changed',
+            'cart-unavailable',
+            'unknown-product',
+            'mixed-currency',
+            'out-of-stock',
+            'total-changed',
+            'total-too-large',
+          ),
         },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        const purchase = yield* createPurchase(request.caller, request.body, cart)
+    async (request, reply) => {
+      const create = () => createPurchase(request.caller, request.body, others)
+      if (request.body.dryRun) return reply.code(201).send(await undone(database, create))
+      return request.transaction(function* () {
+        const purchase = yield* create()
         return respond(201, purchase, { location: `/purchase/${purchase.id}` })
-      }),
+      })
+    },
   )
 
   app.get(
@@ -103,7 +113,7 @@ export function purchaseRoutes(
     },
     (request) => {
       const { caller, params, body, audit } = request
-      return request.transaction(() => changeStatus(caller, params.id, body.status, audit))
+      return request.transaction(() => changeStatus(caller, params.id, body.status, audit, catalog))
     },
   )
 
@@ -120,7 +130,8 @@ export function purchaseRoutes(
         },
       },
     },
-    (request) => request.transaction(() => removePurchase(request.caller, request.params.id, request.audit)),
+    (request) =>
+      request.transaction(() => removePurchase(request.caller, request.params.id, request.audit, catalog)),
   )
 
   app.get(
@@ -137,4 +148,19 @@ export function purchaseRoutes(
       data: await database.snapshot(() => listItems(request.caller, request.params.id)),
     }),
   )
+}
+
+/** What a transaction would return. It is rolled back, so that nothing is stored. */
+async function undone<Result>(database: Database, steps: () => Transaction<Result>): Promise<Result> {
+  const rolledBack = new Error('a dry run ends here')
+  let result: Result | undefined
+  try {
+    await database.transaction(function* () {
+      result = yield* steps()
+      throw rolledBack
+    })
+  } catch (error) {
+    if (error !== rolledBack) throw error
+  }
+  return result as Result
 }

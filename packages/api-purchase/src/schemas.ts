@@ -16,6 +16,8 @@ const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] }
 export const MAX_QUANTITY = 9999
 const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 const Note = VisibleText({ maxLength: 200, examples: ['ground, for a moka pot'] })
+const PurchaseNote = VisibleText({ maxLength: 1000, examples: ['Leave it at the door.'] })
+const Reference = VisibleText({ maxLength: 128, description: 'of the caller', examples: ['PO-2026-118'] })
 
 export const PurchaseItem = Type.Object(
   {
@@ -35,10 +37,13 @@ export type PurchaseItem = Static<typeof PurchaseItem>
 
 const summary = {
   id: Id('purchase'),
+  number: Type.Integer({ description: 'for people: it rises with each purchase of the application' }),
   status: Status,
   itemCount: Type.Integer({ description: 'the number of items' }),
   totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
-  total: Nullable(Money),
+  total: Nullable({ ...Money, description: 'null without a product catalogue' }),
+  note: Nullable(PurchaseNote),
+  reference: Nullable(Reference),
   version: Type.Integer({ description: 'increases with every change' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -47,7 +52,10 @@ const summary = {
   ),
 }
 
-export const PurchaseSummary = Type.Object(summary, { title: 'PurchaseSummary' })
+export const PurchaseSummary = Type.Object(
+  { ...summary, items: Type.Optional(Type.Array(PurchaseItem, { description: 'with `expand=items`' })) },
+  { title: 'PurchaseSummary' },
+)
 export type PurchaseSummary = Static<typeof PurchaseSummary>
 
 export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) }, { title: 'Purchase' })
@@ -69,6 +77,17 @@ export const NewPurchase = Strict(
       Type.Boolean({
         default: false,
         description: 'whether to remove exactly these quantities from the cart',
+      }),
+    ),
+    note: Type.Optional(PurchaseNote),
+    reference: Type.Optional(Reference),
+    expectedTotal: Type.Optional(
+      Type.Unsafe<Money>({ ...Money, description: 'the total that the buyer has seen: another one is 409' }),
+    ),
+    dryRun: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'whether to respond as if, and store nothing: there is no purchase with that id',
       }),
     ),
   },
@@ -96,5 +115,9 @@ export const PurchaseQuery = Strict({
       description: 'the id of a caller, or * for all callers: with purchase:read',
     }),
   ),
+  createdAfter: Type.Optional(Timestamp),
+  createdBefore: Type.Optional(Timestamp),
+  product: Type.Optional(Product),
+  expand: Type.Optional(Type.Literal('items', { description: 'whether each purchase has its items' })),
 })
 export type PurchaseQuery = Static<typeof PurchaseQuery>

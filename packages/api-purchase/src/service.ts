@@ -1,4 +1,5 @@
 import type { CartContract, CartQuantity } from '@mortise/api-cart/contract'
+import type { CatalogContract } from '@mortise/api-product/contract'
 import {
   type Audit,
   type Caller,
@@ -8,6 +9,7 @@ import {
   type GuestClaim,
   insufficientScope,
   invalidRequest,
+  type Money,
   newId,
   type Page,
   type Transaction,
@@ -15,6 +17,7 @@ import {
 } from '@mortise/module-sdk'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
+import { assertExpected, giveBack, sell, type Wanted } from './sale.ts'
 import {
   MAX_QUANTITY,
   type NewPurchase,
@@ -23,7 +26,7 @@ import {
   type PurchaseQuery,
   type PurchaseSummary,
 } from './schemas.ts'
-import { deletable, type Status, statuses, transitions } from './status.ts'
+import { deletable, givesBack, type Status, statuses, transitions } from './status.ts'
 
 /**
  * The rules of purchases. A caller sees their own; `purchase:read` and `purchase:manage` see
@@ -37,28 +40,39 @@ const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.
 /** The owner of the purchases that the caller sees. */
 const visibleTo = (caller: Caller) => (seesEveryones(caller) ? repository.EVERYONE : caller.id)
 
-/** `cart` is undefined if no module provides the contract. */
+/** The contracts of other modules; undefined if none provides them. */
+export interface Others {
+  readonly cart?: CartContract | undefined
+  readonly catalog?: CatalogContract | undefined
+}
+
 export function* createPurchase(
   caller: Caller,
-  { items, takeFromCart }: NewPurchase,
-  cart: CartContract | undefined,
+  { items, takeFromCart, note, reference, expectedTotal }: NewPurchase,
+  { cart, catalog }: Others,
   now = currentTime(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
   if (takeFromCart) yield* takeAll(caller, merged, cart)
-  const purchase: Omit<repository.PurchaseWithItems, 'seq'> = {
+  const { sold, total } = yield* sell(merged, catalog)
+  assertExpected(total, expectedTotal)
+  const purchase: repository.NewRow = {
     id: newId('purchase'),
     owner: caller.id,
     status: 'pending',
-    items: merged.map((item) => ({ id: newId('item'), ...item })),
+    items: sold.map((item) => ({ id: newId('item'), ...item })),
     itemCount: merged.length,
     totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
+    total: total?.amount ?? null,
+    currency: total?.currency ?? null,
+    note: note ?? null,
+    reference: reference ?? null,
     version: 1,
     createdAt: now,
     updatedAt: now,
   }
-  yield* repository.insertPurchase(purchase)
-  const created = toPurchase(purchase, caller)
+  const seq = yield* repository.insertPurchase(purchase)
+  const created = toPurchase({ ...purchase, seq }, caller)
   yield* emit('purchase.created', { subject: purchase.id, owner: purchase.owner, data: created })
   return created
 }
@@ -68,7 +82,7 @@ export function* showPurchase(caller: Caller, id: string): Transaction<Purchase>
 }
 
 export function* listItems(caller: Caller, id: string): Transaction<PurchaseItem[]> {
-  return (yield* find(caller, id)).items.map(toItem)
+  return itemsOf(yield* find(caller, id))
 }
 
 /**
@@ -80,8 +94,23 @@ export function* listPurchases(
   caller: Caller,
   query: PurchaseQuery,
 ): Transaction<Page<PurchaseSummary> | CursorPage<PurchaseSummary>> {
-  const listed = { owner: ownerOf(caller, query), statuses: chosenStatuses(query), reader: visibleTo(caller) }
-  return yield* repository.listPurchases(query, listed, (row) => toSummary(row, caller))
+  const { createdAfter, createdBefore, product } = query
+  const listed = {
+    owner: ownerOf(caller, query),
+    statuses: chosenStatuses(query),
+    reader: visibleTo(caller),
+    after: createdAfter === undefined ? undefined : Date.parse(createdAfter),
+    before: createdBefore === undefined ? undefined : Date.parse(createdBefore),
+    product,
+  }
+  if (query.expand === undefined) {
+    return yield* repository.listPurchases(query, listed, (row) => toSummary(row, caller))
+  }
+  const page = yield* repository.listPurchases(query, listed, (row) => row)
+  const items = yield* repository.findItems(page.data.map(({ seq }) => seq))
+  const toExpanded = (row: repository.PurchaseRow) =>
+    toPurchase({ ...row, items: items.get(row.seq) ?? [] }, caller)
+  return { ...page, data: page.data.map(toExpanded) }
 }
 
 /** Checks in this order: 404, 409, 403. */
@@ -90,6 +119,7 @@ export function* changeStatus(
   id: string,
   status: Status,
   audit: Audit,
+  catalog?: CatalogContract,
   now = currentTime(),
 ): Transaction<Purchase> {
   const purchase = yield* find(caller, id)
@@ -97,13 +127,14 @@ export function* changeStatus(
   if (actor === undefined || actor === 'host') throw illegalTransition(purchase.status, status)
   const may = caller.has('purchase:manage') || (actor === 'owner' && purchase.owner === caller.id)
   if (!may) throw insufficientScope('purchase:manage', `make a ${purchase.status} purchase ${status}`)
-  return toPurchase(yield* become(purchase, status, audit, now), caller)
+  return toPurchase(yield* become(purchase, status, audit, catalog, now), caller)
 }
 
 export function* removePurchase(
   caller: Caller,
   id: string,
   audit: Audit,
+  catalog?: CatalogContract,
   now = currentTime(),
 ): Transaction<Deleted> {
   const purchase = yield* find(caller, id)
@@ -117,6 +148,7 @@ export function* removePurchase(
     )
   }
   yield* repository.deletePurchase(purchase, now)
+  yield* giveBack(purchase.seq, catalog)
   const { status, itemCount, totalQuantity, total } = toSummary(purchase, caller)
   yield* audit({
     action: 'purchase.deleted',
@@ -128,10 +160,15 @@ export function* removePurchase(
 }
 
 /** Expires the oldest pending purchases made before `before`. Returns whether there may be more. */
-export function* expirePending(before: number, audit: Audit, now = currentTime()): Transaction<boolean> {
+export function* expirePending(
+  before: number,
+  audit: Audit,
+  catalog?: CatalogContract,
+  now = currentTime(),
+): Transaction<boolean> {
   const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
   const due = pending.filter((purchase) => purchase.createdAt < before)
-  for (const purchase of due) yield* become(purchase, 'expired', audit, now)
+  for (const purchase of due) yield* become(purchase, 'expired', audit, catalog, now)
   return due.length === EXPIRED_AT_ONCE
 }
 
@@ -146,11 +183,13 @@ function* become<Row extends repository.PurchaseRow>(
   purchase: Row,
   status: Status,
   audit: Audit,
+  catalog: CatalogContract | undefined,
   now: number,
 ): Transaction<Row> {
   const { id, owner, status: from } = purchase
   yield* audit({ action: `purchase.${status}`, object: id, details: { from } })
   const changed = yield* repository.updateStatus(purchase, status, now)
+  if (givesBack.has(status)) yield* giveBack(purchase.seq, catalog)
   const { version } = changed
   yield* emit('purchase.status-changed', { subject: id, owner, data: { status, from, version } })
   return changed
@@ -204,8 +243,8 @@ function chosenStatuses({ status: text }: PurchaseQuery): Status[] | undefined {
 }
 
 /** One item for each product, in the order of first mention. */
-function mergeItems(items: NewPurchase['items']): Omit<repository.ItemRow, 'id'>[] {
-  const merged = new Map<string, Omit<repository.ItemRow, 'id'>>()
+function mergeItems(items: NewPurchase['items']): Wanted[] {
+  const merged = new Map<string, Wanted>()
   const tooMany = items.flatMap(({ product, quantity, note }, index) => {
     const same = merged.get(product)
     const sum = (same?.quantity ?? 0) + quantity
@@ -227,22 +266,25 @@ function illegalTransition(from: Status, to: Status) {
   })
 }
 
-function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): PurchaseSummary {
+function toSummary(row: repository.PurchaseRow, caller: Caller): PurchaseSummary {
   return { ...shownToAll(row), ...ownerFor(row, caller) }
 }
 
 /** In the order of the response, so that the event data equals it byte for byte. */
-function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
-  return { ...shownToAll(purchase), items: purchase.items.map(toItem), ...ownerFor(purchase, caller) }
+function toPurchase(purchase: repository.PurchaseWithItems, caller: Caller): Purchase {
+  return { ...shownToAll(purchase), items: itemsOf(purchase), ...ownerFor(purchase, caller) }
 }
 
-function shownToAll(row: Omit<repository.PurchaseRow, 'seq'>): Omit<PurchaseSummary, 'owner'> {
+function shownToAll(row: repository.PurchaseRow): Omit<PurchaseSummary, 'owner' | 'items'> {
   return {
     id: row.id,
+    number: row.seq,
     status: row.status,
     itemCount: row.itemCount,
     totalQuantity: row.totalQuantity,
-    total: null,
+    total: moneyOf(row.total, row.currency),
+    note: row.note,
+    reference: row.reference,
     version: row.version,
     createdAt: timestamp(row.createdAt),
     updatedAt: timestamp(row.updatedAt),
@@ -251,6 +293,17 @@ function shownToAll(row: Omit<repository.PurchaseRow, 'seq'>): Omit<PurchaseSumm
 
 const ownerFor = ({ owner }: { owner: string }, caller: Caller) => seesEveryones(caller) && { owner }
 
-function toItem({ id, product, quantity, note }: repository.ItemRow): PurchaseItem {
-  return { id, product, quantity, note, name: null, unitPrice: null, lineTotal: null }
-}
+/** The total of a line is part of the total, so it is no larger. */
+const itemsOf = ({ items, currency }: repository.PurchaseWithItems): PurchaseItem[] =>
+  items.map(({ id, product, quantity, note, name, unitPrice }) => ({
+    id,
+    product,
+    quantity,
+    note,
+    name,
+    unitPrice: moneyOf(unitPrice, currency),
+    lineTotal: moneyOf(unitPrice === null ? null : unitPrice * quantity, currency),
+  }))
+
+const moneyOf = (amount: number | null, currency: string | null): Money | null =>
+  amount === null || currency === null ? null : { amount, currency }

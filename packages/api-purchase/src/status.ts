@@ -17,5 +17,8 @@ export const transitions: Readonly<Record<Status, Readonly<Partial<Record<Status
   expired: {},
 }
 
+/** Statuses in which a purchase has no claim to its stock. */
+export const givesBack: ReadonlySet<Status> = new Set<Status>(['cancelled', 'expired'])
+
 /** Statuses in which a purchase may be deleted: nothing is owed on it. */
 export const deletable: ReadonlySet<Status> = new Set<Status>(['pending', 'cancelled', 'expired'])

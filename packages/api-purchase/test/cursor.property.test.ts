@@ -56,7 +56,7 @@ function purchasesOf({ database }: TestHost) {
     model,
     async create(owner: number) {
       const caller = callerWith(ids[owner] as string)
-      const { id } = await database.transaction(() => createPurchase(caller, { items }, undefined))
+      const { id } = await database.transaction(() => createPurchase(caller, { items }, {}))
       model.set(id, { owner: caller.id, status: 'pending' })
     },
     async change(id: string, status: Status) {

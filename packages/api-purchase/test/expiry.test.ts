@@ -16,7 +16,7 @@ async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
   const { app, database } = await purchaseHost(t, { config, rehearse: false })
   const purchase = (age: number) =>
     database.transaction(() =>
-      createPurchase(ann, { items: [{ product: 'tea', quantity: 1 }] }, undefined, Date.now() - age),
+      createPurchase(ann, { items: [{ product: 'tea', quantity: 1 }] }, {}, Date.now() - age),
     )
   await Promise.all(Array.from({ length: 250 }, () => purchase(61 * MINUTE)))
   await purchase(0)

@@ -29,9 +29,7 @@ const audit: Audit = function* () {}
 async function purchasesOf(t: Test) {
   const { database } = await purchaseHost(t, { rehearse: false })
   const create = (now = START, caller = ann) =>
-    database.transaction(() =>
-      createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, undefined, now),
-    )
+    database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, {}, now))
   return {
     create,
     /** One after the other. */
@@ -42,9 +40,10 @@ async function purchasesOf(t: Test) {
     },
     show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
     change: (id: string, status: Status, now = START, caller = manager) =>
-      database.transaction(() => changeStatus(caller, id, status, audit, now)),
+      database.transaction(() => changeStatus(caller, id, status, audit, undefined, now)),
     remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id, audit)),
-    expire: (before: number, now: number) => database.transaction(() => expirePending(before, audit, now)),
+    expire: (before: number, now: number) =>
+      database.transaction(() => expirePending(before, audit, undefined, now)),
     list: (caller: Caller, query: Partial<PurchaseQuery>) =>
       database.snapshot(() => listPurchases(caller, { page: 1, rpp: 100, ...query })) as Promise<
         Page<PurchaseSummary>

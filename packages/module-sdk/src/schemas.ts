@@ -14,6 +14,7 @@ export const Money = Type.Object(
   { amount: Type.Integer(), currency: Type.String({ pattern: '^[A-Z]{3}$' }) },
   { title: 'Money', additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
 )
+export type Money = Static<typeof Money>
 
 // The OpenAPI document contains these patterns, so they use only what every regular expression
 // engine understands: `\xhh`, and literal characters above that. No `\p`, no `\u`, no lookaround.

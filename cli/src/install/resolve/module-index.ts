@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 const packages: Readonly<Record<string, string>> = {
   'api-cart': '@mortise/api-cart',
   'api-purchase': '@mortise/api-purchase',
+  'api-product': '@mortise/api-product',
   'api-event': '@mortise/api-event',
   'api-mcp': '@mortise/api-mcp',
 }

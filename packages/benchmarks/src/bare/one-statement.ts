@@ -40,7 +40,8 @@ const BUY = `
   INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
   SELECT seq, item.position - 1, item.id, item.product, item.quantity
   FROM next, unnest($6::text[], $7::text[], $8::int[])
-    WITH ORDINALITY AS item (id, product, quantity, position)`
+    WITH ORDINALITY AS item (id, product, quantity, position)
+  RETURNING purchase_seq AS number`
 
 /** `byHand`, but for the writes of known callers. What is rare or wrong is left to it. */
 export async function withOneStatement(
@@ -92,13 +93,13 @@ export async function withOneStatement(
       const now = Date.now()
       const purchase = toPurchase(wanted, now)
       const { id, itemCount, totalQuantity, items } = purchase
-      await ask('buy', BUY, [
+      const [bought] = await ask<{ number: string }>('buy', BUY, [
         ...[id, caller.owner, itemCount, totalQuantity, now],
         items.map((item) => item.id),
         items.map((item) => item.product),
         items.map((item) => item.quantity),
       ])
-      return purchase
+      return { ...purchase, number: Number(bought?.number) }
     },
     async close() {
       await Promise.all([byHand.close(), ...clients.map((client) => client.end())])

@@ -132,7 +132,7 @@ export async function openPostgresStore({ url, schema, oneStatement }: PostgresO
       `INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${places}`,
       [seq, ...items.flatMap((item, position) => [position, item.id, item.product, item.quantity])],
     )
-    return purchase
+    return { ...purchase, number: Number(seq) }
   }
 
   const byHand: BareStore = {

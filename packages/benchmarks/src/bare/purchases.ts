@@ -31,7 +31,7 @@ export class BarePurchases {
     items.forEach((item, position) => {
       this.#insertItem.run(seq, position, item.id, item.product, item.quantity)
     })
-    return purchase
+    return { ...purchase, number: seq }
   }
 }
 
@@ -41,7 +41,7 @@ export interface Wanted {
 }
 
 /** A product that occurs twice becomes one item. */
-export function toPurchase(wanted: readonly Wanted[], now: number): Static<typeof Purchase> {
+export function toPurchase(wanted: readonly Wanted[], now: number): Omit<Static<typeof Purchase>, 'number'> {
   const quantities = new Map<string, number>()
   for (const { product, quantity } of wanted) {
     const sum = (quantities.get(product) ?? 0) + quantity
@@ -61,6 +61,8 @@ export function toPurchase(wanted: readonly Wanted[], now: number): Static<typeo
     itemCount: items.length,
     totalQuantity: wanted.reduce((sum, { quantity }) => sum + quantity, 0),
     total: null,
+    note: null,
+    reference: null,
     version: 1,
     createdAt: timestamp(now),
     updatedAt: timestamp(now),

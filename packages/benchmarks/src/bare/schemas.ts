@@ -41,10 +41,13 @@ export const NewPurchase = Strict({ items: Type.Array(NewItem, { minItems: 1, ma
 
 export const Purchase = Type.Object({
   id: Id('purchase'),
+  number: Type.Integer(),
   status: Type.String(),
   itemCount: Type.Integer(),
   totalQuantity: Type.Integer(),
   total: Nullable(Money),
+  note: Nullable(Type.String()),
+  reference: Nullable(Type.String()),
   version: Type.Integer(),
   createdAt: Timestamp,
   updatedAt: Timestamp,

@@ -1,0 +1,63 @@
+import type { CatalogContract, CatalogProduct } from '@mortise/api-product/contract'
+import { sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import type { CartQuantity } from './contract.ts'
+import { problem } from './module.ts'
+import type { CartItem, Warning } from './schemas.ts'
+
+/** What a catalogue knows of products in a cart. Without a catalogue there is no shelf. */
+
+/** The products that exist, by their ids. */
+export type Shelf = ReadonlyMap<string, CatalogProduct> | undefined
+
+/** One statement for all lines. */
+export function* shelfFor(
+  lines: readonly Pick<CartQuantity, 'product'>[],
+  catalog: CatalogContract | undefined,
+): Transaction<Shelf> {
+  if (!catalog) return undefined
+  const products = lines.length === 0 ? [] : yield* catalog.resolve(lines.map(({ product }) => product))
+  return new Map(products.map((product) => [product.product, product]))
+}
+
+/** @throws {Problem} `unknown-product` if the catalogue does not sell one of the products */
+export function assertForSale(lines: readonly Pick<CartQuantity, 'product'>[], shelf: Shelf): void {
+  if (!shelf) return
+  const products = lines.map(({ product }) => product).filter((product) => !shelf.get(product)?.active)
+  if (products.length === 0) return
+  throw problem(
+    'unknown-product',
+    'The catalogue does not sell the products in `products`, so nothing was changed: leave them out.',
+    { members: { products } },
+  )
+}
+
+/** What a line shows of its product. */
+export function shownAs({ product, quantity }: CartQuantity, shelf: Shelf) {
+  const found = shelf?.get(product)
+  if (!shelf || !found) {
+    const unknown = shelf && { image: null, warnings: [{ code: 'unknown-product' as const }] }
+    return { name: null, unitPrice: null, lineTotal: null, ...unknown }
+  }
+  return {
+    name: found.name,
+    image: found.image,
+    unitPrice: found.price,
+    lineTotal: timesMoney(found.price, quantity) ?? null,
+    warnings: warningsOf(found, quantity),
+  }
+}
+
+function warningsOf({ active, stock }: CatalogProduct, quantity: number): Warning[] {
+  const isShort = stock !== null && stock < quantity
+  return [
+    ...(active ? [] : [{ code: 'inactive-product' as const }]),
+    ...(isShort ? [{ code: 'out-of-stock' as const, available: stock }] : []),
+  ]
+}
+
+/** Null if there is none: a line has no total, or they are in several currencies. */
+export function totalOf(items: readonly CartItem[]) {
+  const totals = items.flatMap(({ lineTotal }) => lineTotal ?? [])
+  const isOneCurrency = new Set(totals.map(({ currency }) => currency)).size === 1
+  return isOneCurrency && totals.length === items.length ? (sumMoney(totals) ?? null) : null
+}

@@ -1,0 +1,2 @@
+DROP TABLE product_term;
+DROP TABLE product;

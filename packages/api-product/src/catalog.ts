@@ -1,0 +1,60 @@
+import { currentTime, type Money, type Transaction } from '@mortise/module-sdk'
+import type { CatalogProduct, ProductQuantity, Taken } from './contract.ts'
+import * as repository from './repository.ts'
+
+/** The contract `catalog`: see CatalogContract. */
+
+export function* resolveProducts(products: readonly string[]): Transaction<CatalogProduct[]> {
+  if (products.length === 0) return []
+  return toCatalog(yield* repository.findCatalogRows(sorted(products)))
+}
+
+export function* takeStock(lines: readonly ProductQuantity[], now = currentTime()): Transaction<Taken> {
+  const quantities = sumOf(lines)
+  if (quantities.size === 0) return { products: [], short: [] }
+  const products = toCatalog(yield* repository.lockCatalogRows([...quantities.keys()]))
+  const limited = products.flatMap(({ product, stock }) => (stock === null ? [] : [{ product, stock }]))
+  const short = limited.filter(({ product, stock }) => stock < (quantities.get(product) as number))
+  if (short.length > 0 || limited.length === 0) return { products, short }
+  const taken = new Map(limited.map(({ product }) => [product, -(quantities.get(product) as number)]))
+  const changed = yield* repository.changeStock(taken, now)
+  if (changed !== taken.size)
+    throw new Error(`${taken.size} products had enough stock, and ${changed} gave it`)
+  return { products, short }
+}
+
+export function* giveBackStock(lines: readonly ProductQuantity[], now = currentTime()): Transaction<void> {
+  const quantities = sumOf(lines)
+  if (quantities.size === 0) return
+  yield* repository.lockProducts([...quantities.keys()])
+  yield* repository.changeStock(quantities, now)
+}
+
+/** The quantity of each product, in the order of their ids. */
+function sumOf(lines: readonly ProductQuantity[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const { product, quantity } of lines) sums.set(product, (sums.get(product) ?? 0) + quantity)
+  return new Map(sorted([...sums.keys()]).map((product) => [product, sums.get(product) as number]))
+}
+
+const sorted = (products: readonly string[]) => [...new Set(products)].sort()
+
+function toCatalog(rows: readonly repository.CatalogRow[]): CatalogProduct[] {
+  const found = rows.map((row) => ({ ...row, prices: JSON.parse(row.prices) as [Money, ...Money[]] }))
+  const currency = sharedCurrency(found.map(({ prices }) => prices))
+  return found.map(({ product, name, image, prices, stock, active }) => ({
+    product,
+    name,
+    image: image === null ? null : JSON.parse(image),
+    price: prices.find((price) => price.currency === currency) ?? prices[0],
+    active: active === 1,
+    stock,
+  }))
+}
+
+/** The first currency of the first product that all have a price in. */
+function sharedCurrency([first = [], ...others]: readonly (readonly Money[])[]): string | undefined {
+  return first.find(({ currency }) =>
+    others.every((prices) => prices.some((price) => price.currency === currency)),
+  )?.currency
+}

@@ -1,0 +1,130 @@
+import { cursorQuery, Money, Nullable, pageQuery, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
+import { type Static, Type } from '@sinclair/typebox'
+
+/** The `product` of carts and purchases. */
+const ProductId = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
+/** 9,999 of the dearest product cost a safe integer. */
+export const MAX_AMOUNT = 900_000_000_000
+const MAX_STOCK = 1_000_000_000
+const anything = '[^\\x00]'
+
+const Price = Type.Object(
+  {
+    amount: Type.Integer({ minimum: 0, maximum: MAX_AMOUNT, description: 'in minor units, such as cents' }),
+    currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217', examples: ['EUR'] }),
+  },
+  { title: 'Price', additionalProperties: false },
+)
+
+const Image = Type.Object(
+  {
+    url: Type.String({ maxLength: 2000, pattern: '^https?://[\\x21-\\x7e]+$' }),
+    alt: Type.String({ maxLength: 500, pattern: `^${anything}*$`, description: 'what the image shows' }),
+  },
+  { title: 'ProductImage', additionalProperties: false },
+)
+
+/** The name of an attribute. */
+const attribute = '[a-z][a-z0-9_-]{0,39}'
+const Attributes = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  patternProperties: { [`^${attribute}$`]: VisibleText({ maxLength: 100 }) },
+  additionalProperties: false,
+  maxProperties: 50,
+  examples: [{ roast: 'dark', size: '1kg' }],
+})
+
+const Stock = Nullable(
+  Type.Integer({ minimum: 0, maximum: MAX_STOCK, description: 'how many can be sold; null: any number' }),
+)
+
+/** What a manager sets. */
+const settable = {
+  name: VisibleText({ maxLength: 200, examples: ['Espresso beans, 1 kg'] }),
+  description: Nullable(Type.String({ maxLength: 10_000, pattern: `^${anything}*$` })),
+  images: Type.Array(Image, { maxItems: 20 }),
+  attributes: Attributes,
+  group: Nullable(VisibleText({ maxLength: 128, description: 'what variants of one thing share' })),
+  price: Price,
+  otherPrices: Type.Array(Price, { maxItems: 20, description: 'the price in other currencies' }),
+  stock: Stock,
+  active: Type.Boolean({ description: 'whether it may be sold' }),
+}
+
+export const Product = Type.Object(
+  {
+    id: ProductId,
+    ...settable,
+    price: Money,
+    otherPrices: Type.Array(Money),
+    version: Type.Integer({ description: 'increases with every change, also of the stock' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Product' },
+)
+export type Product = Static<typeof Product>
+
+const { name, price } = settable
+const optional = Type.Partial(Type.Object(settable)).properties
+
+export const NewProduct = Strict({ id: ProductId, ...optional, name, price }, { title: 'NewProduct' })
+export type NewProduct = Static<typeof NewProduct>
+
+export const ProductChange = Strict(optional, { title: 'ProductChange', minProperties: 1 })
+export type ProductChange = Static<typeof ProductChange>
+
+export const ProductChanged = Type.Object({
+  change: Type.Unsafe<'created' | 'changed' | 'deleted'>({
+    type: 'string',
+    enum: ['created', 'changed', 'deleted'],
+  }),
+  product: Type.Object(Product.properties, { description: 'as it is now, or was before its deletion' }),
+})
+export type ProductChanged = Static<typeof ProductChanged>
+
+export const orders = ['createdAt', '-createdAt', 'name', '-name', 'price', '-price'] as const
+const oneAttribute = `${attribute}:[^,]{1,100}`
+const Amount = Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_AMOUNT, description: 'in `currency`' }))
+
+export const ProductQuery = Strict({
+  ...pageQuery,
+  ...cursorQuery,
+  q: Type.Optional(
+    VisibleText({
+      maxLength: 100,
+      description: 'each word must begin a word of the name or the id; case and accents do not matter',
+      examples: ['espresso'],
+    }),
+  ),
+  active: Type.Unsafe<'true' | 'false'>({
+    type: 'string',
+    enum: ['true', 'false'],
+    default: 'true',
+    description: 'whether the products may be sold',
+  }),
+  group: Type.Optional(VisibleText({ maxLength: 128 })),
+  attributes: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      pattern: `^${oneAttribute}(,${oneAttribute})*$`,
+      description: 'one or more, comma-separated: a product must have them all',
+      examples: ['roast:dark,size:1kg'],
+    }),
+  ),
+  currency: Type.Optional(
+    Type.String({
+      pattern: '^[A-Z]{3}$',
+      description: 'only products with a price in it; `minPrice`, `maxPrice` and sorting by price need it',
+    }),
+  ),
+  minPrice: Amount,
+  maxPrice: Amount,
+  sort: Type.Unsafe<(typeof orders)[number]>({
+    type: 'string',
+    enum: [...orders],
+    default: '-createdAt',
+    description: 'the first is the smallest, or with `-` the largest',
+  }),
+})
+export type ProductQuery = Static<typeof ProductQuery>

@@ -1,0 +1,141 @@
+import {
+  currencyDigits,
+  currentTime,
+  type Deleted,
+  type InvalidPart,
+  invalidRequest,
+  type Money,
+  type Transaction,
+  timestamp,
+} from '@mortise/module-sdk'
+import { emit, problem } from './module.ts'
+import * as repository from './repository.ts'
+import type { NewProduct, Product, ProductChange } from './schemas.ts'
+import { termsOf } from './terms.ts'
+
+/** The rules of products, which everybody sees and managers change. */
+
+export function* createProduct(product: NewProduct, now = currentTime()): Transaction<Product> {
+  assertCurrencies(product)
+  const empty = {
+    description: null,
+    images: [],
+    attributes: {},
+    group: null,
+    otherPrices: [],
+    stock: null,
+    active: true,
+  }
+  const { id, ...rest } = { ...empty, ...product }
+  const row = toRow({ id, ...rest }, { version: 1, createdAt: now, updatedAt: now })
+  const created = yield* repository.insertProduct(row)
+  if (!created) throw problem('product-exists')
+  yield* repository.replaceTerms(id, [], termsOfRow(created))
+  return yield* changed('created', created)
+}
+
+export function* showProduct(id: string): Transaction<Product> {
+  return toProduct(yield* find(id))
+}
+
+/** Values that are as they were are no change. */
+export function* changeProduct(id: string, change: ProductChange, now = currentTime()): Transaction<Product> {
+  const row = yield* find(id)
+  const product = toProduct(row)
+  const wanted = { ...product, ...change }
+  assertCurrencies(wanted)
+  const next = toRow(wanted, row)
+  if (JSON.stringify(next) === JSON.stringify(toRow(product, row))) return product
+  const updated = yield* repository.updateProduct(next, now)
+  yield* repository.replaceTerms(id, termsOfRow(row), termsOfRow(updated))
+  return yield* changed('changed', updated)
+}
+
+export function* removeProduct(id: string, now = currentTime()): Transaction<Deleted> {
+  const row = yield* find(id)
+  yield* repository.deleteProduct(id, now)
+  yield* repository.replaceTerms(id, termsOfRow(row), [])
+  yield* changed('deleted', row)
+  return { id, deleted: true }
+}
+
+function* changed(
+  change: 'created' | 'changed' | 'deleted',
+  row: repository.ProductRow,
+): Transaction<Product> {
+  const product = toProduct(row)
+  yield* emit('product.changed', { subject: product.id, data: { change, product } })
+  return product
+}
+
+function* find(id: string): Transaction<repository.ProductRow> {
+  const row = yield* repository.findProduct(id)
+  if (row) return row
+  throw problem('product-not-found')
+}
+
+/** @throws {Problem} `invalid-request` for a code that is no currency, and for two prices in one currency */
+function assertCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 'price' | 'otherPrices'>): void {
+  const seen = new Set<string>()
+  const invalid = [price, ...otherPrices].flatMap(({ currency }, index): InvalidPart[] => {
+    const pointer = index === 0 ? '/price/currency' : `/otherPrices/${index - 1}/currency`
+    if (currencyDigits(currency) === undefined) return [{ pointer, detail: 'must be a currency of ISO 4217' }]
+    if (seen.has(currency))
+      return [{ pointer, detail: `must be another currency: the product has a price in ${currency}` }]
+    seen.add(currency)
+    return []
+  })
+  if (invalid.length > 0) throw invalidRequest(...invalid)
+}
+
+type Shown = Omit<Product, 'version' | 'createdAt' | 'updatedAt'>
+
+function toRow(
+  product: Shown,
+  { version, createdAt, updatedAt }: Pick<repository.ProductRow, 'version' | 'createdAt' | 'updatedAt'>,
+): repository.ProductRow {
+  const { id, name, description, images, attributes, group, price, otherPrices, stock, active } = product
+  return {
+    id,
+    name,
+    description,
+    images: JSON.stringify(images),
+    attributes: JSON.stringify(attributes),
+    group,
+    prices: JSON.stringify([price, ...otherPrices]),
+    stock,
+    active: active ? 1 : 0,
+    version,
+    createdAt,
+    updatedAt,
+  }
+}
+
+export function toProduct(row: repository.ProductRow): Product {
+  const [price, ...otherPrices] = JSON.parse(row.prices) as [Money, ...Money[]]
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    images: JSON.parse(row.images),
+    attributes: JSON.parse(row.attributes),
+    group: row.group,
+    price,
+    otherPrices,
+    stock: row.stock,
+    active: row.active === 1,
+    version: row.version,
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+  }
+}
+
+const termsOfRow = (row: repository.ProductRow) => termsOf(describe(row))
+
+/** What the terms of a product come from. */
+export const describe = (row: repository.ProductRow) => ({
+  ...row,
+  attributes: JSON.parse(row.attributes),
+  prices: JSON.parse(row.prices),
+  active: row.active === 1,
+})

@@ -1,0 +1,168 @@
+import type { TestCaller } from '@mortise/module-testkit'
+import { create, euros, productHost, testOnEngines } from './product-host.ts'
+
+const ids = async (caller: TestCaller, query: string) => {
+  const found = await caller.get(`/product?${query}`)
+  if (found.statusCode !== 200) throw new Error(found.body)
+  return found.json().data.map(({ id }: { id: string }) => id)
+}
+
+const parameters = async (caller: TestCaller, query: string) => {
+  const { status, errors } = (await caller.get(`/product?${query}`)).json()
+  return [status, errors?.map(({ parameter }: { parameter: string }) => parameter)]
+}
+
+const shelf = [
+  {
+    id: 'b-1',
+    name: 'Émile’s Blend',
+    price: euros(300),
+    group: 'blend',
+    attributes: { roast: 'dark', size: '1kg' },
+  },
+  {
+    id: 'a-2',
+    name: 'café Crème',
+    price: euros(100),
+    group: 'blend',
+    attributes: { roast: 'light', size: '1kg' },
+  },
+  { id: 'c-3', name: 'GROSSE TASSE', price: euros(200), otherPrices: [{ amount: 9, currency: 'USD' }] },
+  { id: 'd-4', name: 'große Kanne', price: { amount: 5, currency: 'USD' } },
+  { id: 'e-5', name: 'Old blend', active: false, price: euros(50) },
+]
+
+testOnEngines('each word begins a word of the name or the id, without case and accents', async (t) => {
+  const host = await productHost(t)
+  await create(host.user('root', 'product:manage'), ...shelf)
+  const guest = host.guest()
+  for (const [q, found] of [
+    ['emile', ['b-1']],
+    ['EMI blend', ['b-1']],
+    ['CAFE', ['a-2']],
+    ['créme', ['a-2']],
+    ['große', ['d-4', 'c-3']],
+    ['gross t', ['c-3']],
+    ['C-3', ['c-3']],
+    ['len', []],
+    ['blend tasse', []],
+    ['%', []],
+    ['_', []],
+    ["'", []],
+  ] as const) {
+    t.strictSame(await ids(guest, `q=${encodeURIComponent(q)}`), found, q)
+  }
+})
+
+testOnEngines('filters select, and each order can be reversed', async (t) => {
+  const host = await productHost(t)
+  await create(host.user('root', 'product:manage'), ...shelf)
+  const guest = host.guest()
+  for (const [query, found] of [
+    ['', ['d-4', 'c-3', 'a-2', 'b-1']],
+    ['sort=createdAt', ['b-1', 'a-2', 'c-3', 'd-4']],
+    ['sort=name', ['a-2', 'b-1', 'd-4', 'c-3']],
+    ['sort=-name', ['c-3', 'd-4', 'b-1', 'a-2']],
+    ['sort=price&currency=EUR', ['a-2', 'c-3', 'b-1']],
+    ['sort=-price&currency=EUR', ['b-1', 'c-3', 'a-2']],
+    ['sort=price&currency=USD', ['d-4', 'c-3']],
+    ['sort=price&currency=EUR&minPrice=101&maxPrice=300', ['c-3', 'b-1']],
+    ['sort=name&currency=EUR&minPrice=100&maxPrice=200', ['a-2', 'c-3']],
+    ['currency=USD', ['d-4', 'c-3']],
+    ['active=false', ['e-5']],
+    ['active=false&sort=price&currency=EUR', ['e-5']],
+    ['active=false&q=blend', ['e-5']],
+    ['group=blend', ['a-2', 'b-1']],
+    ['group=blen', []],
+    ['attributes=size:1kg', ['a-2', 'b-1']],
+    ['attributes=size:1kg,roast:dark', ['b-1']],
+    ['attributes=size:1', []],
+    ['group=blend&q=creme&attributes=roast:light&currency=EUR&maxPrice=100', ['a-2']],
+  ] as const) {
+    t.strictSame(await ids(guest, query), found, query)
+  }
+})
+
+testOnEngines('amounts are compared in a currency', async (t) => {
+  const guest = (await productHost(t)).guest()
+  t.strictSame(await parameters(guest, 'sort=-price'), [400, ['sort']])
+  t.strictSame(await parameters(guest, 'minPrice=1&maxPrice=2'), [400, ['minPrice', 'maxPrice']])
+  for (const query of [
+    'minPrice=01&currency=EUR',
+    'sort=stock',
+    'active=yes',
+    'attributes=size',
+    'q=%00',
+    'nothing=1',
+  ])
+    t.equal((await parameters(guest, query))[0], 400, query)
+})
+
+testOnEngines('a change of a product changes where it is found', async (t) => {
+  const host = await productHost(t)
+  const manager = host.user('root', 'product:manage')
+  await create(manager, ...shelf)
+  const change = {
+    name: 'Blue mug',
+    group: 'mugs',
+    price: euros(10),
+    attributes: { roast: 'none' },
+    active: false,
+  }
+  await manager.patch('/product/b-1', change, { 'if-match': '*' })
+  for (const query of ['q=emile', 'attributes=roast:dark', 'q=blue', 'sort=price&currency=EUR&maxPrice=10'])
+    t.strictSame(await ids(manager, query), [], query)
+  for (const query of ['q=blue', 'group=mugs', 'attributes=roast:none', 'currency=EUR&maxPrice=10'])
+    t.strictSame(await ids(manager, `active=false&${query}`), ['b-1'], query)
+})
+
+testOnEngines('a walk has each product once, in pages or after a cursor', async (t) => {
+  const host = await productHost(t, { rehearse: false })
+  const manager = host.user('root', 'product:manage')
+  const many = Array.from({ length: 23 }, (_, index) => ({
+    id: `p-${index}`,
+    name: `Mug ${'abc'[index % 3]}`,
+    price: euros(index % 4),
+  }))
+  await create(manager, ...many)
+  for (const query of ['sort=name', 'sort=-price&currency=EUR&q=mug', 'sort=createdAt&q=mug', '']) {
+    const all = await ids(manager, `rpp=100&${query}`)
+    t.equal(new Set(all).size, 23)
+    for (const first of [`/product?rpp=7&${query}`, `/product?rpp=7&after=${all[0]}&${query}`]) {
+      const walked: string[] = first.includes('after') ? [all[0]] : []
+      for (let path: string | undefined = first; path !== undefined; ) {
+        const page = await manager.get(path)
+        walked.push(...page.json().data.map(({ id }: { id: string }) => id))
+        path = /<([^>]+)>; rel="next"/.exec(String(page.headers.link))?.[1]
+      }
+      t.strictSame(walked, all, first)
+    }
+    const paged = (await manager.get(`/product?rpp=7&page=2&${query}`)).json()
+    t.match(paged, { page: 2, rpp: 7, total: 23, totalIsExact: true, pages: 4 })
+  }
+})
+
+testOnEngines('a list continues after a deleted product', async (t) => {
+  const host = await productHost(t)
+  const manager = host.user('root', 'product:manage')
+  await create(manager, ...shelf)
+  await manager.delete('/product/c-3')
+  t.strictSame(await ids(manager, 'after=c-3'), ['a-2', 'b-1'])
+  t.strictSame(await ids(manager, 'after=c-3&sort=price&currency=EUR'), ['b-1'])
+  t.strictSame(await parameters(manager, 'after=nothing'), [400, ['after']])
+  t.strictSame(await parameters(manager, 'after=b-1&sort=price&currency=USD'), [400, ['after']])
+})
+
+testOnEngines('pages end, and say how to read on', async (t) => {
+  const guest = (await productHost(t)).guest()
+  for (const [query, status] of [
+    ['page=500', 200],
+    ['page=501', 400],
+    ['page=50&q=tea', 200],
+    ['page=51&q=tea', 400],
+  ] as const) {
+    const found = await guest.get(`/product?${query}`)
+    t.equal(found.statusCode, status, query)
+    if (status === 400) t.match(found.json(), { errors: [{ parameter: 'page', detail: /after/ }] })
+  }
+})

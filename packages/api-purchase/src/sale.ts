@@ -1,0 +1,99 @@
+import type { CatalogContract, CatalogProduct } from '@mortise/api-product/contract'
+import { type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import { problem } from './module.ts'
+import * as repository from './repository.ts'
+
+/** What a catalogue adds to purchases: names, prices and stock, as they are when it is made. */
+
+/** An item as it is asked for. */
+export type Wanted = Pick<repository.ItemRow, 'product' | 'quantity' | 'note'>
+export type Sold = Omit<repository.ItemRow, 'id'> & { readonly taken: boolean }
+
+/**
+ * Takes the stock of all items, or none. Without a catalogue the items have no names and prices.
+ * @throws {Problem} `unknown-product`, `mixed-currency`, `out-of-stock`, `total-too-large`
+ */
+export function* sell(
+  items: readonly Wanted[],
+  catalog: CatalogContract | undefined,
+): Transaction<{ sold: Sold[]; total: Money | null }> {
+  if (!catalog) {
+    return {
+      sold: items.map((item) => ({ ...item, name: null, unitPrice: null, taken: false })),
+      total: null,
+    }
+  }
+  const { products, short } = yield* catalog.take(items)
+  const byId = new Map(products.map((product) => [product.product, product]))
+  assertForSale(items, byId)
+  assertOneCurrency(products)
+  if (short.length > 0) {
+    throw problem(
+      'out-of-stock',
+      'There is too little of the products in `short`, so nothing was purchased: order at most their `stock`.',
+      { members: { short } },
+    )
+  }
+  const sold = items.map((item) => {
+    const { name, price, stock } = byId.get(item.product) as CatalogProduct
+    return { ...item, name, unitPrice: price.amount, price, taken: stock !== null }
+  })
+  const lines = sold.map(({ price, quantity }) => timesMoney(price, quantity))
+  const total = lines.some((line) => line === undefined) ? undefined : sumMoney(lines as Money[])
+  if (!total)
+    throw problem('total-too-large', 'The total is beyond 2^53 - 1 minor units, so nothing was purchased.')
+  return { sold, total }
+}
+
+/** @throws {Problem} `total-changed` */
+export function assertExpected(total: Money | null, expected: Money | undefined): void {
+  if (!expected || (expected.amount === total?.amount && expected.currency === total.currency)) return
+  throw problem(
+    'total-changed',
+    'The total is now `total`, so nothing was purchased: show it to the buyer, and purchase with it as `expectedTotal`.',
+    { members: { total } },
+  )
+}
+
+/**
+ * Gives back the stock that a purchase has taken, at most once. Without a catalogue it is given back
+ * when there is one again.
+ */
+export function* giveBack(seq: number, catalog: CatalogContract | undefined): Transaction<void> {
+  if (!catalog) {
+    yield* repository.insertReturn(seq)
+    return
+  }
+  const taken = yield* repository.returnItems(seq)
+  if (taken.length > 0) yield* catalog.giveBack(taken)
+}
+
+/** The most purchases that one run of `giveBackLate` takes. */
+const RETURNED_AT_ONCE = 50
+
+/** Gives back what ended without a catalogue. Returns whether there may be more. */
+export function* giveBackLate(catalog: CatalogContract): Transaction<boolean> {
+  const late = yield* repository.takeReturns(RETURNED_AT_ONCE)
+  for (const { seq } of late) yield* giveBack(seq, catalog)
+  return late.length === RETURNED_AT_ONCE
+}
+
+function assertForSale(items: readonly Wanted[], byId: ReadonlyMap<string, CatalogProduct>): void {
+  const products = items.map(({ product }) => product).filter((product) => !byId.get(product)?.active)
+  if (products.length === 0) return
+  throw problem(
+    'unknown-product',
+    'The catalogue does not sell the products in `products`, so nothing was purchased: leave them out.',
+    { members: { products } },
+  )
+}
+
+function assertOneCurrency(products: readonly CatalogProduct[]): void {
+  const currencies = [...new Set(products.map(({ price }) => price.currency))]
+  if (currencies.length <= 1) return
+  throw problem(
+    'mixed-currency',
+    'A purchase is in one currency, and these products have none in common, so nothing was purchased: purchase them apart.',
+    { members: { currencies } },
+  )
+}
