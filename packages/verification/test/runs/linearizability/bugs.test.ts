@@ -1,6 +1,6 @@
 import t from 'tap'
+import { plant, replacement, type Seams } from '../../../src/harness/seams.ts'
 import { afterKills, bugs, inSlice, onPostgres } from '../../../src/runs/linearizability/bugs.ts'
-import { plant, replacement, type Seams } from '../../../src/runs/linearizability/seams.ts'
 
 t.test('each export that a bug replaces exists', async (t) => {
   t.ok(Object.keys(bugs).length > 10)
