@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { run, sql } from '@mortise/module-sdk'
 import type { CatalogRow, Seams } from '../../harness/seams.ts'
 
@@ -16,16 +15,10 @@ export const expiresSoon = 'a pending purchase expires soon'
 export const bugs: Readonly<Record<string, Seams>> = {
   [expiresSoon]: {
     'host/modules/every-minute.everyMinute': ({ everyMinute }) =>
-      function expire(app, database, name, work) {
+      function soon(app, database, name, work) {
         if (!name.endsWith('/expire')) return everyMinute(app, database, name, work)
-        let isOpen = true
-        app.addHook('onClose', async () => {
-          isOpen = false
-        })
-        const repeat = async () => {
-          for (; isOpen; await pause(EVERY)) await database.transaction(work).catch(() => {})
-        }
-        repeat()
+        const timer = setInterval(() => database.transaction(work).catch(() => {}), EVERY)
+        app.addHook('onClose', async () => clearInterval(timer))
       },
     'api-purchase/service.expirePending':
       ({ expirePending }) =>

@@ -5,7 +5,7 @@ import { HostGroup, planted } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Round } from '../../harness/round.ts'
 import { bugs, expiresSoon, inSlice, onPostgres } from './bugs.ts'
-import { Market } from './market.ts'
+import { openMarket } from './market.ts'
 import { trySchedule } from './try-schedule.ts'
 
 const rush = { purchases: 500, stock: 100, buyers: 64, kills: [20, 250] } as const
@@ -45,7 +45,7 @@ const startHosts = (round: Round, ...names: readonly (string | undefined)[]) =>
 /** All buy one of the same product at a time, until long after the last is sold. */
 async function sellOut(round: Round): Promise<void> {
   const hosts = await startHosts(round)
-  const market = await Market.open(round, hosts, { ...rush, stocks: [rush.stock] })
+  const market = await openMarket(round, hosts, { ...rush, stocks: [rush.stock] })
   const outcomes: unknown[] = []
   const turns = market.products.flatMap(({ id }) =>
     Array(rush.purchases).fill([{ product: id, quantity: 1 }]),
@@ -71,7 +71,7 @@ async function sellOut(round: Round): Promise<void> {
 async function mix(round: Round, bug?: string) {
   const before = await deadlocks(round)
   const hosts = await startHosts(round, expiresSoon, bug)
-  const market = await Market.open(round, hosts, mixed)
+  const market = await openMarket(round, hosts, mixed)
   const { failures } = market
   const seeds = new Random(round.seed)
   const most = schedules[round.isSlice ? 'slice' : 'round']
