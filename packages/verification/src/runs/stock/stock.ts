@@ -16,7 +16,7 @@ const schedules = { slice: 6, round: 500, mistake: 50 }
 
 export const stock = defineRun({
   promise:
-    'Of a scarce product exactly the stock is sold, whoever buys, repeats, cancels, deletes or is killed meanwhile, and the check finds planted mistakes.',
+    'Of a scarce product exactly the stock is sold while callers buy, repeat, cancel and delete, purchases expire and hosts are killed, and the check finds planted mistakes.',
   needed: ['sold in a rush', 'refused in a rush', 'hosts killed', 'bought', 'planted mistakes found'],
   engines: onBothEngines,
   async round(round) {
