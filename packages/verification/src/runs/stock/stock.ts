@@ -77,7 +77,8 @@ async function mix(round: Round, bug?: string) {
   const seeds = new Random(round.seed)
   const most = schedules[bug !== undefined ? 'mistake' : round.isSlice ? 'slice' : 'round']
   let tried = 0
-  for (; tried < most && failures.length === 0 && !round.signal.aborted; tried += 1) {
+  while (tried < most && failures.length === 0 && !round.signal.aborted) {
+    tried += 1
     await trySchedule(market, seeds.between(0, 2 ** 31), (what) => bug === undefined && round.count(what))
     if ((await deadlocks(round)) > before) break
   }
