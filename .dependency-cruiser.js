@@ -78,7 +78,7 @@ export default {
       'A package is used through what it exports. A planted mistake replaces an export of any file.',
       {
         path: '^(cli|host|packages/[^/]+)/',
-        pathNot: '^packages/verification/src/runs/linearizability/(seams|bugs)',
+        pathNot: '^packages/verification/src/(harness/seams|runs/[^/]+/bugs).',
       },
       {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|supervising|contract|check/index).)`,

@@ -138,16 +138,18 @@ export function* insertPurchase(purchase: NewRow): Transaction<number> {
 }
 
 /** The items that have taken stock, which is given back now: only the first call returns them. */
-export const returnItems = (seq: number) =>
+export const returnItems = (seqs: readonly number[]) =>
   many<Pick<ItemRow, 'product' | 'quantity'>>(sql`
-    UPDATE purchase_item SET taken = 0 WHERE purchase_seq = ${seq} AND taken = 1 RETURNING product, quantity`)
+    UPDATE purchase_item SET taken = 0 WHERE ${isOneOf(seqs)} AND taken = 1 RETURNING product, quantity`)
 
-/** Notes a purchase whose stock cannot be given back now, if it has taken any. */
-export const insertReturn = (seq: number) =>
+/** Notes the purchases that have taken stock: it cannot be given back now. */
+export const insertReturns = (seqs: readonly number[]) =>
   send(sql`
     INSERT INTO purchase_return (purchase_seq)
-    SELECT DISTINCT purchase_seq FROM purchase_item WHERE purchase_seq = ${seq} AND taken = 1
+    SELECT DISTINCT purchase_seq FROM purchase_item WHERE ${isOneOf(seqs)} AND taken = 1
     ON CONFLICT (purchase_seq) DO NOTHING`)
+
+const isOneOf = (seqs: readonly number[]) => sql`purchase_seq IN (${join(seqs.map((seq) => sql`${seq}`))})`
 
 /** Removes up to `limit` of the noted purchases. */
 export const takeReturns = (limit: number) =>

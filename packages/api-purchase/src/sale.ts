@@ -56,15 +56,17 @@ export function assertExpected(total: Money | null, expected: Money | undefined)
 }
 
 /**
- * Gives back the stock that a purchase has taken, at most once. Without a catalogue it is given back
- * when there is one again.
+ * Gives back the stock that purchases have taken, at most once. Without a catalogue it is given back
+ * when there is one again. Call it once in a transaction, after its other changes of purchases: two
+ * transactions that lock purchases and products in turn could wait for each other.
  */
-export function* giveBack(seq: number, catalog: CatalogContract | undefined): Transaction<void> {
+export function* giveBack(seqs: readonly number[], catalog: CatalogContract | undefined): Transaction<void> {
+  if (seqs.length === 0) return
   if (!catalog) {
-    yield* repository.insertReturn(seq)
+    yield* repository.insertReturns(seqs)
     return
   }
-  const taken = yield* repository.returnItems(seq)
+  const taken = yield* repository.returnItems(seqs)
   if (taken.length > 0) yield* catalog.giveBack(taken)
 }
 
@@ -74,7 +76,10 @@ const RETURNED_AT_ONCE = 50
 /** Gives back what ended without a catalogue. Returns whether there may be more. */
 export function* giveBackLate(catalog: CatalogContract): Transaction<boolean> {
   const late = yield* repository.takeReturns(RETURNED_AT_ONCE)
-  for (const { seq } of late) yield* giveBack(seq, catalog)
+  yield* giveBack(
+    late.map(({ seq }) => seq),
+    catalog,
+  )
   return late.length === RETURNED_AT_ONCE
 }
 

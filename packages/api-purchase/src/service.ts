@@ -127,7 +127,9 @@ export function* changeStatus(
   if (actor === undefined || actor === 'host') throw illegalTransition(purchase.status, status)
   const may = caller.has('purchase:manage') || (actor === 'owner' && purchase.owner === caller.id)
   if (!may) throw insufficientScope('purchase:manage', `make a ${purchase.status} purchase ${status}`)
-  return toPurchase(yield* become(purchase, status, audit, catalog, now), caller)
+  const changed = yield* become(purchase, status, audit, now)
+  if (givesBack.has(status)) yield* giveBack([purchase.seq], catalog)
+  return toPurchase(changed, caller)
 }
 
 export function* removePurchase(
@@ -148,7 +150,7 @@ export function* removePurchase(
     )
   }
   yield* repository.deletePurchase(purchase, now)
-  yield* giveBack(purchase.seq, catalog)
+  yield* giveBack([purchase.seq], catalog)
   const { status, itemCount, totalQuantity, total } = toSummary(purchase, caller)
   yield* audit({
     action: 'purchase.deleted',
@@ -168,7 +170,11 @@ export function* expirePending(
 ): Transaction<boolean> {
   const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
   const due = pending.filter((purchase) => purchase.createdAt < before)
-  for (const purchase of due) yield* become(purchase, 'expired', audit, catalog, now)
+  for (const purchase of due) yield* become(purchase, 'expired', audit, now)
+  yield* giveBack(
+    due.map(({ seq }) => seq),
+    catalog,
+  )
   return due.length === EXPIRED_AT_ONCE
 }
 
@@ -183,13 +189,11 @@ function* become<Row extends repository.PurchaseRow>(
   purchase: Row,
   status: Status,
   audit: Audit,
-  catalog: CatalogContract | undefined,
   now: number,
 ): Transaction<Row> {
   const { id, owner, status: from } = purchase
   yield* audit({ action: `purchase.${status}`, object: id, details: { from } })
   const changed = yield* repository.updateStatus(purchase, status, now)
-  if (givesBack.has(status)) yield* giveBack(purchase.seq, catalog)
   const { version } = changed
   yield* emit('purchase.status-changed', { subject: id, owner, data: { status, from, version } })
   return changed

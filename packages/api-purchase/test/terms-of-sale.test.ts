@@ -1,7 +1,8 @@
 import type { CatalogContract } from '@mortise/api-product/contract'
 import { type Audit, type Caller, sql, type Transaction } from '@mortise/module-sdk'
+import type { TestHost } from '@mortise/module-testkit'
 import { giveBackLate } from '../src/sale.ts'
-import { changeStatus, removePurchase } from '../src/service.ts'
+import { changeStatus, expirePending, removePurchase } from '../src/service.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 import { buy, euros, sell, shop, stockOf } from './shop.ts'
 
@@ -143,16 +144,33 @@ testOnEngines('what ends while there is no catalogue gives its stock back later,
   await database.transaction(() => removePurchase(owner, deleted, audit))
   t.equal(await stockOf(ann, 'tea'), 4)
   t.equal((await database.many(sql`SELECT purchase_seq FROM purchase_return`)).length, 2)
-  const givenBack = () =>
-    database.transaction(function* () {
-      const given: number[] = []
-      const giveBack: CatalogContract['giveBack'] = (lines) => {
-        given.push(...lines.map(({ quantity }) => quantity))
-        return nothing()
-      }
-      yield* giveBackLate({ giveBack } as CatalogContract)
-      return given.sort()
-    })
-  t.strictSame(await givenBack(), [2, 3])
-  t.strictSame(await givenBack(), [])
+  t.strictSame(await givenBack(host, giveBackLate), [[2, 3]], 'in one call, which locks products in order')
+  t.strictSame(await givenBack(host, giveBackLate), [])
 })
+
+testOnEngines('what expires together gives its stock back in one call', async (t) => {
+  const host = await shop(t)
+  await sell(host.user('root', 'product:manage'), { tea: { stock: 9 }, jam: { stock: 9 } })
+  for (const product of ['tea', 'jam']) await buy(host.user('ann'), { [product]: 2 })
+  const later = Date.now() + 1
+  const expire = (catalog: CatalogContract) => expirePending(later, audit, catalog)
+  t.strictSame(await givenBack(host, expire), [[2, 2]])
+  t.strictSame(await givenBack(host, expire), [])
+})
+
+/** The quantities that a transaction gives back, by call. */
+async function givenBack(
+  { database }: TestHost,
+  steps: (catalog: CatalogContract) => Transaction<unknown>,
+): Promise<number[][]> {
+  const given: number[][] = []
+  const giveBack: CatalogContract['giveBack'] = (lines) => {
+    given.push(lines.map(({ quantity }) => quantity).sort())
+    return nothing()
+  }
+  await database.transaction(() => {
+    given.length = 0
+    return steps({ giveBack } as CatalogContract)
+  })
+  return given
+}

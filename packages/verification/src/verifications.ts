@@ -20,6 +20,7 @@ import { properties } from './runs/properties/properties.ts'
 import { responsive } from './runs/responsive/responsive.ts'
 import { shares } from './runs/shares/shares.ts'
 import { soak } from './runs/soak/soak.ts'
+import { stock } from './runs/stock/stock.ts'
 import { streams } from './runs/streams/streams.ts'
 import { temporaryFolder } from './runs/temporary-folder/temporary-folder.ts'
 
@@ -39,6 +40,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   jobs,
   streams,
   linearizability,
+  stock,
   properties,
   postgres,
   clock,

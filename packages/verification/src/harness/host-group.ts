@@ -21,6 +21,12 @@ export interface HostGroupOptions {
 /** A module that serves its parent: the host as `app start` runs it. */
 export const hostServer = new URL('host-server.ts', import.meta.url)
 
+/** Options for hosts with mistakes. @param file a module that exports `bugs`; undefined names are left out */
+export const planted = (file: URL, ...names: readonly (string | undefined)[]) => ({
+  file: new URL('planted-host.ts', import.meta.url),
+  options: { file: file.href, planted: names.filter((name) => name !== undefined) },
+})
+
 /** One host on SQLite, or several on one PostgreSQL database, each with its own folder. */
 export class HostGroup {
   readonly #round: Round

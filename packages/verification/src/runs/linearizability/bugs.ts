@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Caller, type Database, newId, run, sql } from '@mortise/module-sdk'
 import type { ItemChange } from '../../../../api-cart/src/schemas.ts'
-import type { CartRoutes, Seams, Unchanged } from './seams.ts'
+import type { CartRoutes, Seams, Unchanged } from '../../harness/seams.ts'
 
 /** Mistakes that the author of a module, or of the host, could make. */
 export const bugs: Readonly<Record<string, Seams>> = {

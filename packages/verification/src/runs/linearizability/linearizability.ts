@@ -1,5 +1,5 @@
 import { defineRun, onBothEngines } from '../../harness/define-run.ts'
-import { HostGroup } from '../../harness/host-group.ts'
+import { HostGroup, planted } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Round } from '../../harness/round.ts'
 import { afterKills, bugs, inSlice, onPostgres } from './bugs.ts'
@@ -36,8 +36,7 @@ export const linearizability = defineRun({
 const startHosts = (round: Round, bug?: string) =>
   HostGroup.start(round, {
     modules: ['@mortise/api-cart'],
-    file: new URL('planted-host.ts', import.meta.url),
-    options: { bug },
+    ...planted(new URL('bugs.ts', import.meta.url), bug),
   })
 
 /** A history of concurrent operations and, with a kill, a claim of one guest by two. */

@@ -2,21 +2,29 @@ import { registerHooks } from 'node:module'
 
 /** The files of the code under test in which an export can be replaced, by package and path. */
 interface Files {
-  readonly 'api-cart/routes': typeof import('../../../../api-cart/src/routes.ts')
-  readonly 'api-cart/service': typeof import('../../../../api-cart/src/service.ts')
-  readonly 'api-cart/repository': typeof import('../../../../api-cart/src/repository.ts')
-  readonly 'host/callers/guests': typeof import('../../../../../host/src/callers/guests.ts')
-  readonly 'host/http/conditional-requests': typeof import('../../../../../host/src/http/conditional-requests.ts')
-  readonly 'host/requests/idempotency-records': typeof import('../../../../../host/src/requests/idempotency-records.ts')
-  readonly 'host/requests/transaction': typeof import('../../../../../host/src/requests/transaction.ts')
-  readonly 'storage/postgres/drive': typeof import('../../../../storage/src/postgres/drive.ts')
-  readonly 'storage/sqlite/connection': typeof import('../../../../storage/src/sqlite/connection.ts')
-  readonly 'storage/sqlite/reads': typeof import('../../../../storage/src/sqlite/reads.ts')
-  readonly 'storage/sqlite/sqlite-storage': typeof import('../../../../storage/src/sqlite/sqlite-storage.ts')
+  readonly 'api-cart/routes': typeof import('../../../api-cart/src/routes.ts')
+  readonly 'api-cart/service': typeof import('../../../api-cart/src/service.ts')
+  readonly 'api-cart/repository': typeof import('../../../api-cart/src/repository.ts')
+  readonly 'api-product/catalog': typeof import('../../../api-product/src/catalog.ts')
+  readonly 'api-product/repository': typeof import('../../../api-product/src/repository.ts')
+  readonly 'api-purchase/repository': typeof import('../../../api-purchase/src/repository.ts')
+  readonly 'api-purchase/service': typeof import('../../../api-purchase/src/service.ts')
+  readonly 'host/callers/guests': typeof import('../../../../host/src/callers/guests.ts')
+  readonly 'host/http/conditional-requests': typeof import('../../../../host/src/http/conditional-requests.ts')
+  readonly 'host/modules/every-minute': typeof import('../../../../host/src/modules/every-minute.ts')
+  readonly 'host/requests/idempotency-records': typeof import('../../../../host/src/requests/idempotency-records.ts')
+  readonly 'host/requests/transaction': typeof import('../../../../host/src/requests/transaction.ts')
+  readonly 'storage/postgres/drive': typeof import('../../../storage/src/postgres/drive.ts')
+  readonly 'storage/sqlite/connection': typeof import('../../../storage/src/sqlite/connection.ts')
+  readonly 'storage/sqlite/reads': typeof import('../../../storage/src/sqlite/reads.ts')
+  readonly 'storage/sqlite/sqlite-storage': typeof import('../../../storage/src/sqlite/sqlite-storage.ts')
 }
 
 /** How the cart registers its routes. */
 export type CartRoutes = Files['api-cart/routes']['cartRoutes']
+
+/** What the catalogue reads of a product. */
+export type CatalogRow = import('../../../api-product/src/repository.ts').CatalogRow
 
 /** How the host compares If-Match. */
 export type Unchanged = Files['host/http/conditional-requests']['assertUnchanged']

@@ -1,11 +1,13 @@
 import t from 'tap'
-import { afterKills, bugs, inSlice, onPostgres } from '../../../src/runs/linearizability/bugs.ts'
-import { plant, replacement, type Seams } from '../../../src/runs/linearizability/seams.ts'
+import { plant, replacement, type Seams } from '../../src/harness/seams.ts'
+import { afterKills, bugs, inSlice, onPostgres } from '../../src/runs/linearizability/bugs.ts'
+import * as stock from '../../src/runs/stock/bugs.ts'
 
 t.test('each export that a bug replaces exists', async (t) => {
   t.ok(Object.keys(bugs).length > 10)
   for (const name of [...onPostgres, ...afterKills, ...inSlice]) t.ok(name in bugs, name)
-  for (const [bug, seams] of Object.entries(bugs)) {
+  for (const name of [...stock.onPostgres, ...stock.inSlice]) t.ok(name in stock.bugs, name)
+  for (const [bug, seams] of Object.entries({ ...bugs, ...stock.bugs })) {
     for (const place of Object.keys(seams)) {
       const [, folder, path, name = ''] = /^([^/]+)\/(.+)\.(\w+)$/.exec(place) ?? []
       const root = new URL('.', import.meta.resolve(`@mortise/${folder}/package.json`))

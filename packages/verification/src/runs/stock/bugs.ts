@@ -1,0 +1,99 @@
+import { run, sql } from '@mortise/module-sdk'
+import type { CatalogRow, Seams } from '../../harness/seams.ts'
+
+/** A pending purchase expires after this time, in milliseconds. */
+const AGE = 300
+/** The time between two looks for those, on each host, in milliseconds. */
+const EVERY = 100
+/** How long some mistakes remember what they have read, in milliseconds. */
+const MEMORY = 50
+
+/** No mistake: what takes minutes takes moments, and hosts do it at once instead of in turn. */
+export const expiresSoon = 'a pending purchase expires soon'
+
+/** Mistakes that the author of a catalogue, or of purchases, could make. */
+export const bugs: Readonly<Record<string, Seams>> = {
+  [expiresSoon]: {
+    'host/modules/every-minute.everyMinute': ({ everyMinute }) =>
+      function soon(app, database, name, work) {
+        if (!name.endsWith('/expire')) return everyMinute(app, database, name, work)
+        const timer = setInterval(() => database.transaction(work).catch(() => {}), EVERY)
+        app.addHook('onClose', async () => clearInterval(timer))
+      },
+    'api-purchase/service.expirePending':
+      ({ expirePending }) =>
+      (_before, ...given) =>
+        expirePending(Date.now() - AGE, ...given),
+  },
+
+  'the stock is checked early, and taken without a condition': {
+    'api-product/repository.lockCatalogRows': ({ lockCatalogRows }) => {
+      const known = new Map<string, { rows: CatalogRow[]; at: number }>()
+      return function* (ids) {
+        const now = Date.now()
+        const before = known.get(ids.join())
+        if (before && now - before.at < MEMORY) return before.rows
+        const rows = yield* lockCatalogRows(ids)
+        known.set(ids.join(), { rows, at: now })
+        return rows
+      }
+    },
+    'api-product/repository.changeStock': () =>
+      function* (changes, now) {
+        for (const [id, change] of changes) {
+          yield* run(sql`
+            UPDATE product SET stock = CASE WHEN stock + ${change} < 0 THEN 0 ELSE stock + ${change} END,
+              version = version + 1, updated_at = ${now}
+            WHERE id = ${id}`)
+        }
+        return changes.size
+      },
+  },
+
+  'stock is given back twice': {
+    'api-purchase/repository.returnItems': ({ returnItems }) =>
+      function* (seqs) {
+        const items = yield* returnItems(seqs)
+        for (const seq of seqs)
+          yield* run(sql`UPDATE purchase_item SET taken = 1 WHERE purchase_seq = ${seq}`)
+        return items
+      },
+  },
+
+  'a total comes from a stale price': {
+    'api-product/catalog.takeStock': ({ takeStock }) => {
+      const known = new Map<string, { price: { amount: number; currency: string }; at: number }>()
+      return function* (...given) {
+        const { products, short } = yield* takeStock(...given)
+        const now = Date.now()
+        for (const { product, price } of products) {
+          if (now - (known.get(product)?.at ?? 0) > MEMORY) known.set(product, { price, at: now })
+        }
+        const stale = products.map((each) => ({
+          ...each,
+          price: known.get(each.product)?.price ?? each.price,
+        }))
+        return { products: stale, short }
+      }
+    },
+  },
+
+  // The last one, because a server counts a deadlock up to a second later.
+  'products are locked in any order': {
+    'api-product/repository.lockCatalogRows': ({ lockCatalogRows }) => {
+      let calls = 0
+      return function* (ids) {
+        calls += 1
+        const rows = []
+        for (const id of calls % 2 === 0 ? ids : ids.toReversed())
+          rows.push(...(yield* lockCatalogRows([id])))
+        return rows
+      }
+    },
+  },
+}
+
+/** Only one transaction at a time writes to SQLite, so none waits for another one there. */
+export const onPostgres = ['products are locked in any order']
+/** Those that a slice plants. */
+export const inSlice = ['stock is given back twice']
