@@ -5,7 +5,6 @@ const tenthOf = (amount) => (amount - (amount % 10)) / 10
 
 export default defineModule('bulk-discount').plugin(async (_app, { contracts }) => {
   contracts.provide('pricing', '1.0.0', {
-    // biome-ignore lint/correctness/useYield: it reads nothing
     *adjust(_caller, lines) {
       const many = lines.filter(({ quantity }) => quantity >= 3)
       return many.map(({ product, lineTotal: { amount, currency } }) => ({

@@ -16,7 +16,6 @@ export default defineModule('sales-tax', { settings }).plugin(async (_app, { con
 
   contracts.provide('pricing', '1.0.0', {
     /** One tax for each rate, of the sum of its lines: rounding each line would add up. */
-    // biome-ignore lint/correctness/useYield: it reads nothing
     *adjust(_caller, lines) {
       const byRate = Array.from(Map.groupBy(lines, rateOf)).toSorted(([one], [other]) => one - other)
       return byRate.map(([rate, taxed]) => {

@@ -18,7 +18,7 @@ onEngines(test)('three of a kind are a tenth cheaper, in the cart and when they 
     { product: 'tea', quantity: 3 },
     { product: 'cup', quantity: 2 },
   ]
-  const cart = (await ann.put('/cart', { items })).json()
+  const cart = (await ann.request('PUT', '/cart', { items })).json()
   const label = '10 % off from three of a kind'
   const amount = euros(-99)
   assert.deepEqual(cart.adjustments, [

@@ -19,7 +19,7 @@ onEngines(test)('each rate has its tax, with half a cent rounded up', async (t) 
   const ann = host.user('ann')
   const taxesOf = async (...products) => {
     const items = products.map((product) => ({ product, quantity: 1 }))
-    const cart = (await ann.put('/cart', { items })).json()
+    const cart = (await ann.request('PUT', '/cart', { items })).json()
     const bought = (await ann.post('/purchase', { items, expectedTotal: cart.total })).json()
     assert.deepEqual(bought.adjustments, cart.adjustments)
     const net = items.length && cart.items.reduce((sum, { lineTotal }) => sum + lineTotal.amount, 0)
