@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Caller, type Database, type ModuleInstance, newId, run, sql } from '@mortise/module-sdk'
+import { type Caller, type Database, newId, run, sql } from '@mortise/module-sdk'
 import type { ItemChange } from '../../../../api-cart/src/schemas.ts'
-import type { Seams, Unchanged } from './seams.ts'
+import type { CartRoutes, Seams, Unchanged } from './seams.ts'
 
 /** Mistakes that the author of a module, or of the host, could make. */
 export const bugs: Readonly<Record<string, Seams>> = {
@@ -58,9 +58,9 @@ export const bugs: Readonly<Record<string, Seams>> = {
         return { ...body, version: (await database.maybeOne<{ version: number }>(query))?.version }
       }),
     'api-cart/service.changeItem': ({ changeItem, showItem }) =>
-      function* (caller, id, { version, ...change }: ItemChange & { version?: number }, now) {
-        const before = yield* showItem(caller, id, now)
-        const changed = yield* changeItem(caller, id, change, now)
+      function* (caller, id, { version, ...change }: ItemChange & { version?: number }, ...given) {
+        const before = yield* showItem(caller, id, ...given)
+        const changed = yield* changeItem(caller, id, change, ...given)
         if (version === undefined || changed.version === before.version) return changed
         yield* run(sql`UPDATE cart_item SET version = ${version + 1} WHERE id = ${id}`)
         return { ...changed, version: version + 1 }
@@ -81,7 +81,7 @@ export const bugs: Readonly<Record<string, Seams>> = {
         const guest = { id: claim.guest, kind: 'guest' } as Caller
         const lines = (yield { query: linesOf(guest.id), want: 'rows' }) as Line[]
         yield* claimCart(claim, now)
-        for (const line of lines) yield* addItem(guest, line, now)
+        for (const line of lines) yield* addItem(guest, line, undefined, now)
       },
   },
 
@@ -132,7 +132,7 @@ export const bugs: Readonly<Record<string, Seams>> = {
   'removing does nothing and says it did': {
     'api-cart/service.removeItem': ({ showItem }) =>
       function* (caller, id, now) {
-        yield* showItem(caller, id, now)
+        yield* showItem(caller, id, undefined, now)
         return { id, deleted: true }
       },
   },
@@ -143,10 +143,12 @@ export const bugs: Readonly<Record<string, Seams>> = {
         const product = `${item.product}#${newId('item')}`
         return shown(yield* addToItem(owner, { ...item, product }, limit, now))
       },
-    'api-cart/repository.findCart':
-      ({ findCart }) =>
-      async (...given) =>
-        (await findCart(...given)).map(shown),
+    'api-cart/service.showCart':
+      ({ showCart }) =>
+      async (...given) => {
+        const cart = await showCart(...given)
+        return { ...cart, items: cart.items.map(shown) }
+      },
     'api-cart/repository.findItem': ({ findItem }) =>
       function* (...given) {
         return shown(yield* findItem(...given))
@@ -158,27 +160,27 @@ export const bugs: Readonly<Record<string, Seams>> = {
   },
 
   'a cart is remembered for 20 ms': {
-    'api-cart/repository.findCart': ({ findCart }) => {
-      const carts = new Map<string, { rows: Awaited<ReturnType<typeof findCart>>; at: number }>()
-      return async (database, owner, now) => {
-        const known = carts.get(owner)
-        if (known !== undefined && now - known.at < 20) return known.rows
-        const rows = await findCart(database, owner, now)
-        carts.set(owner, { rows, at: now })
-        return rows
+    'api-cart/service.showCart': ({ showCart }) => {
+      const carts = new Map<string, { cart: Awaited<ReturnType<typeof showCart>>; at: number }>()
+      return async (database, caller, ...given) => {
+        const now = Date.now()
+        const known = carts.get(caller.id)
+        if (known !== undefined && now - known.at < 20) return known.cart
+        const cart = await showCart(database, caller, ...given)
+        carts.set(caller.id, { cart, at: now })
+        return cart
       }
     },
   },
 
   'a cart and its lines are read at two moments': {
-    'api-cart/repository.findCart':
-      ({ findCart }) =>
+    'api-cart/service.showCart':
+      ({ showCart }) =>
       async (...given) => {
-        const [cart] = await findCart(...given)
+        const { id, version } = await showCart(...given)
         await pause(2)
-        const rows = await findCart(...given)
-        if (cart === undefined) return rows
-        return rows.map((row) => ({ ...row, cartId: cart.cartId, cartVersion: cart.cartVersion }))
+        const cart = await showCart(...given)
+        return id === null ? cart : { ...cart, id, version }
       },
   },
 
@@ -290,8 +292,8 @@ const linesOf = (owner: string) => sql`
   WHERE cart_id = (SELECT id FROM cart WHERE owner = ${owner}) ORDER BY since_version`
 
 /** A row as callers see it: a second line of a product has a mark behind its product. */
-const shown = <Shown extends { product: string | null } | undefined>(row: Shown): Shown =>
-  row && { ...row, product: row.product?.replace(/#.*/, '') ?? null }
+const shown = <Shown extends { product: string } | undefined>(row: Shown): Shown =>
+  row && { ...row, product: row.product.replace(/#.*/, '') }
 
 interface Request {
   readonly caller: Caller
@@ -301,18 +303,18 @@ interface Request {
 
 /** The routes of the cart; before one of them, work outside of its transaction makes another body. */
 function beforeRoute(
-  cartRoutes: (app: ModuleInstance, database: Database) => void,
+  cartRoutes: CartRoutes,
   method: 'post' | 'patch',
   path: string,
   bodyOf: (request: Request, database: Database) => Promise<Request['body']>,
-): typeof cartRoutes {
-  return (app, database) => {
+): CartRoutes {
+  return (app, database, catalog) => {
     const register = app[method] as (...given: unknown[]) => unknown
     const before = (at: string, options: object, handler: (request: Request) => unknown) =>
       register.call(app, at, options, async (request: Request) => {
         if (at === path) request.body = await bodyOf(request, database)
         return handler(request)
       })
-    cartRoutes(Object.create(app, { [method]: { value: before } }), database)
+    cartRoutes(Object.create(app, { [method]: { value: before } }), database, catalog)
   }
 }

@@ -15,6 +15,9 @@ interface Files {
   readonly 'storage/sqlite/sqlite-storage': typeof import('../../../../storage/src/sqlite/sqlite-storage.ts')
 }
 
+/** How the cart registers its routes. */
+export type CartRoutes = Files['api-cart/routes']['cartRoutes']
+
 /** How the host compares If-Match. */
 export type Unchanged = Files['host/http/conditional-requests']['assertUnchanged']
 
