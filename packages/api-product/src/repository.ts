@@ -163,14 +163,16 @@ export interface CatalogRow {
 const firstImage = byEngine({ sqlite: sql`json_extract(images, '$[0]')`, postgres: sql`images::json ->> 0` })
 
 /**
- * PostgreSQL has one statement for any number of ids. Its array literals have the quotes and escapes
- * of JSON, as long as no id has a control character.
+ * One statement for any number of ids. The array literals of PostgreSQL have the quotes and escapes of
+ * JSON, as long as no id has a control character.
  */
-const amongThese = (ids: readonly string[]) =>
-  byEngine({
-    sqlite: sql`IN (${join(ids.map((id) => sql`${id}`))})`,
-    postgres: sql`= ANY(CAST(${`{${JSON.stringify(ids).slice(1, -1)}}`} AS TEXT[]))`,
+function amongThese(ids: readonly string[]) {
+  const json = JSON.stringify(ids)
+  return byEngine({
+    sqlite: sql`IN (SELECT value FROM json_each(${json}))`,
+    postgres: sql`= ANY(CAST(${`{${json.slice(1, -1)}}`} AS TEXT[]))`,
   })
+}
 
 const resolved = (ids: readonly string[]) => sql`
   SELECT id AS product, name, ${firstImage} AS image, prices, stock, active FROM product
