@@ -153,14 +153,12 @@ const isIn = (term: Sql, { from, to }: Range) => sql`${term} >= ${from} AND ${te
 export interface CatalogRow {
   product: string
   name: string
-  /** JSON of the first of its images, or null. */
-  image: string | null
+  /** JSON, as in a ProductRow. */
+  images: string
   prices: string
   stock: number | null
   active: number
 }
-
-const firstImage = byEngine({ sqlite: sql`json_extract(images, '$[0]')`, postgres: sql`images::json ->> 0` })
 
 /**
  * One statement for any number of ids. The array literals of PostgreSQL have the quotes and escapes of
@@ -175,7 +173,7 @@ function amongThese(ids: readonly string[]) {
 }
 
 const resolved = (ids: readonly string[]) => sql`
-  SELECT id AS product, name, ${firstImage} AS image, prices, stock, active FROM product
+  SELECT id AS product, name, images, prices, stock, active FROM product
   WHERE id ${amongThese(ids)} AND deleted_at IS NULL`
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))

@@ -65,6 +65,11 @@ testOnEngines('a purchase keeps the adjustments that its cart has shown', async 
   t.equal(JSON.stringify(created?.data), bought.body, 'byte for byte')
   const changed = await buy(ann, { tea: 2, cup: 1 }, { expectedTotal: cart.total })
   t.match(changed.json(), { status: 409, code: 'total-changed', total: euros(1400 + 490) })
+  await sell(host.user('root', 'product:manage'), { yen: { price: { amount: 9, currency: 'JPY' } } })
+  for (const product of ['cup', 'yen']) await ann.post('/cart/item', { product, quantity: 1 })
+  const mixed = (await ann.get('/cart')).json()
+  t.equal(mixed.total, null)
+  t.notOk('adjustments' in mixed, 'nothing can be added to no total')
   shown.adjustments = []
   t.match((await buy(ann, { tea: 1 })).json(), { adjustments: [], total: euros(100) })
 })
