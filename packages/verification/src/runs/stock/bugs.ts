@@ -6,7 +6,7 @@ const AGE = 300
 /** The time between two looks for those, on each host, in milliseconds. */
 const EVERY = 100
 /** How long some mistakes remember what they have read, in milliseconds. */
-const MEMORY = 50
+const MEMORY = 200
 
 /** No mistake: what takes minutes takes moments, and hosts do it at once instead of in turn. */
 export const expiresSoon = 'a pending purchase expires soon'

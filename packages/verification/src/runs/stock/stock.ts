@@ -10,12 +10,13 @@ import { trySchedule } from './try-schedule.ts'
 
 const rush = { purchases: 500, stock: 100, buyers: 64, kills: [20, 250] } as const
 /** Scarce, so that many purchases find too little. */
-const mixed = { buyers: 16, stocks: [3, 12, 30, 60], kills: [40, 400] } as const
-const schedules = { slice: 6, round: 125 }
+const mixed = { buyers: 16, stocks: [3, 12, 30, 60], kills: [40, 800] } as const
+/** Of a round, and until a mistake counts as not found. */
+const schedules = { slice: 6, round: 500, mistake: 50 }
 
 export const stock = defineRun({
   promise:
-    'Of a scarce product exactly the stock is sold, whoever buys, repeats, cancels, deletes or is killed meanwhile, and the check finds planted mistakes.',
+    'Of a scarce product exactly the stock is sold while callers buy, repeat, cancel and delete, purchases expire and hosts are killed, and the check finds planted mistakes.',
   needed: ['sold in a rush', 'refused in a rush', 'hosts killed', 'bought', 'planted mistakes found'],
   engines: onBothEngines,
   async round(round) {
@@ -74,7 +75,7 @@ async function mix(round: Round, bug?: string) {
   const market = await openMarket(round, hosts, mixed)
   const { failures } = market
   const seeds = new Random(round.seed)
-  const most = schedules[round.isSlice ? 'slice' : 'round']
+  const most = schedules[bug !== undefined ? 'mistake' : round.isSlice ? 'slice' : 'round']
   let tried = 0
   for (; tried < most && failures.length === 0 && !round.signal.aborted; tried += 1) {
     await trySchedule(market, seeds.between(0, 2 ** 31), (what) => bug === undefined && round.count(what))

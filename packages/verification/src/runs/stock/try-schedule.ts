@@ -4,7 +4,7 @@ import type { Market } from './market.ts'
 import type { Buyer, Purchase } from './shop.ts'
 
 const ACTIONS_OF_EACH = 3
-const PRICES = 3
+const PRICES = 6
 
 /** Buyers buy, cancel and delete at once while prices rise and purchases expire; then all is checked. */
 export async function trySchedule(market: Market, seed: number, count: (what: string) => unknown) {
