@@ -23,9 +23,6 @@ interface Files {
 /** How the cart registers its routes. */
 export type CartRoutes = Files['api-cart/routes']['cartRoutes']
 
-/** What the catalogue reads of a product. */
-export type CatalogRow = import('../../../api-product/src/repository.ts').CatalogRow
-
 /** How the host compares If-Match. */
 export type Unchanged = Files['host/http/conditional-requests']['assertUnchanged']
 

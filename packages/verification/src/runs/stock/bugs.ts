@@ -1,5 +1,5 @@
 import { run, sql } from '@mortise/module-sdk'
-import type { CatalogRow, Seams } from '../../harness/seams.ts'
+import type { Seams } from '../../harness/seams.ts'
 
 /** A pending purchase expires after this time, in milliseconds. */
 const AGE = 300
@@ -27,15 +27,11 @@ export const bugs: Readonly<Record<string, Seams>> = {
   },
 
   'the stock is checked early, and taken without a condition': {
-    'api-product/repository.lockCatalogRows': ({ lockCatalogRows }) => {
-      const known = new Map<string, { rows: CatalogRow[]; at: number }>()
+    'api-product/repository.lockCatalogRows': ({ findCatalogRows }) => {
+      const remembered = memory<number | null>()
       return function* (ids) {
-        const now = Date.now()
-        const before = known.get(ids.join())
-        if (before && now - before.at < MEMORY) return before.rows
-        const rows = yield* lockCatalogRows(ids)
-        known.set(ids.join(), { rows, at: now })
-        return rows
+        const rows = yield* findCatalogRows(ids)
+        return rows.map((row) => ({ ...row, stock: remembered(row.product, row.stock) }))
       }
     },
     'api-product/repository.changeStock': () =>
@@ -62,17 +58,10 @@ export const bugs: Readonly<Record<string, Seams>> = {
 
   'a total comes from a stale price': {
     'api-product/catalog.takeStock': ({ takeStock }) => {
-      const known = new Map<string, { price: { amount: number; currency: string }; at: number }>()
+      const remembered = memory<{ amount: number; currency: string }>()
       return function* (...given) {
         const { products, short } = yield* takeStock(...given)
-        const now = Date.now()
-        for (const { product, price } of products) {
-          if (now - (known.get(product)?.at ?? 0) > MEMORY) known.set(product, { price, at: now })
-        }
-        const stale = products.map((each) => ({
-          ...each,
-          price: known.get(each.product)?.price ?? each.price,
-        }))
+        const stale = products.map((each) => ({ ...each, price: remembered(each.product, each.price) }))
         return { products: stale, short }
       }
     },
@@ -97,3 +86,15 @@ export const bugs: Readonly<Record<string, Seams>> = {
 export const onPostgres = ['products are locked in any order']
 /** Those that a slice plants. */
 export const inSlice = ['stock is given back twice']
+
+/** Returns what it was given for an id a moment ago. */
+function memory<Value>() {
+  const known = new Map<string, { value: Value; until: number }>()
+  return (id: string, value: Value): Value => {
+    const now = Date.now()
+    const before = known.get(id)
+    if (before !== undefined && now < before.until) return before.value
+    known.set(id, { value, until: now + MEMORY })
+    return value
+  }
+}
