@@ -46,8 +46,9 @@ process.exitCode = await code
 function furtherThings(url) {
   return `Put tea into the cart of a guest:
   curl -i ${url}/cart/item -H 'content-type: application/json' -d '{"product": "tea", "quantity": 2}'
-Install a third module while the host runs:
-  node_modules/.bin/app module-install api-event --dir .app-demo`
+Give products names, prices and stock, with a third module and 50 samples, while the host runs:
+  node_modules/.bin/app module-install api-product --dir .app-demo
+  node docs/examples/catalogue/load.js ${url} "$(node_modules/.bin/app token root --scope product:manage --dir .app-demo)"`
 }
 
 /** Runs a command of `app`. What it says is of interest when it fails: a plan has fifty lines. */

@@ -40,8 +40,8 @@ const copies = copiesOf(async ({ root, run }) => {
 
 function begun(t: Test, { root, directory }: TestApplication) {
   const block = join(root, 'block')
-  const start = (environment: NodeJS.ProcessEnv = {}) =>
-    startApp(t, ['start', '--port', '0', '--dir', directory], [], door, { environment })
+  const start = (environment: NodeJS.ProcessEnv = {}, ...options: string[]) =>
+    startApp(t, ['start', '--port', '0', '--dir', directory, ...options], [], door, { environment })
   const urlOf = async (host: ReturnType<typeof start>) => {
     await host.says(/Serving http/)
     return /Serving (\S+)/.exec(host.stdout)?.[1] ?? ''
@@ -73,8 +73,8 @@ function begun(t: Test, { root, directory }: TestApplication) {
     urlOf,
     command,
     /** A host that has read the lock file, and serves once `open` is called. */
-    async starting() {
-      const host = start({ MORTISE_TEST_BLOCK: block })
+    async starting(...options: string[]) {
+      const host = start({ MORTISE_TEST_BLOCK: block }, ...options)
       await until(() => existsSync(`${block}.reached`))
       return host
     },
@@ -113,7 +113,7 @@ t.test('a change beside a host that dies while it starts is served by the next o
 
 t.test('a command beside a host that is frozen while it starts does not succeed', async (t) => {
   const { starting, urlOf, command, open } = begun(t, await copies(t))
-  const host = await starting()
+  const host = await starting('--no-supervisor')
   host.child.kill('SIGSTOP')
   const { exitCode } = await command('module-disable', 'hello').ended
   t.not(exitCode, 0)

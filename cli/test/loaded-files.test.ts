@@ -57,7 +57,7 @@ const commands = [
   ['--help', 45],
   ['module-list', 540],
   ['config get', 545],
-  ['doctor', 740],
+  ['doctor', 745],
 ] as const
 
 for (const [words, most] of commands) {
@@ -91,7 +91,7 @@ t.test('a host with three modules', async (t) => {
   for (const path of ['/cart', '/docs']) t.equal((await fetch(`${url}${path}`)).status, 200)
   host.child.kill('SIGTERM')
   t.equal(await host.ended, 0)
-  isAtMost(t, loadedBy(host.stderr), 905, 'it')
+  isAtMost(t, loadedBy(host.stderr), 910, 'it')
   const { loaded } = loadedBy(host.stderr)
   const needless =
     /node_modules\/(@opentelemetry|@fastify\/(swagger|swagger-ui|ajv-compiler)|yaml|pg|pacote|@npmcli|cacache|tar|pino-pretty)\//

@@ -113,7 +113,18 @@ t.test('operating.md says for how long everything is kept', async (t) => {
     for (const text of texts) t.ok(rows.get(what)?.includes(text), `${what}: ${text}`)
 })
 
-for (const example of ['visit', 'sold', 'follow', 'invite', 'kysely', 'ledger', 'stock']) {
+const ownTests = [
+  'bulk-discount',
+  'follow',
+  'invite',
+  'kysely',
+  'ledger',
+  'sales-tax',
+  'sold',
+  'stock',
+  'visit',
+]
+for (const example of ownTests) {
   t.test(`the example ${example} passes its own tests`, async (t) => {
     const { status, stdout } = spawnSync(process.execPath, ['--test'], {
       cwd: fileURLToPath(new URL(`docs/examples/${example}`, root)),

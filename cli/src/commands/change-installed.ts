@@ -1,5 +1,6 @@
-import { callApplication } from '@mortise/host'
+import { callApplication, forgetEnds, readConfig, readQuarantine } from '@mortise/host'
 import { writeConfigSchema } from '../application/application-folder.ts'
+import { ownEnvironment } from '../application/environment.ts'
 import type { Asked } from '../install/input.ts'
 import { changeModules } from '../install/pipeline.ts'
 import { secondsToSettle, settledText, waitUntilSettled } from '../install/settle.ts'
@@ -50,7 +51,14 @@ export async function switchModules(call: Call, kind: 'enable' | 'disable'): Pro
   )
 }
 
+/** Opens the database only if it may hold a quarantine: on a full disk it may not open. */
 async function releaseFrom(directory: string, modules: readonly string[]): Promise<readonly string[]> {
+  const isHeld = Object.keys(await readQuarantine(directory)).some((id) => modules.includes(id))
+  const { databaseFile } = await readConfig(directory, ownEnvironment())
+  if (!isHeld && databaseFile !== undefined && !(await isServed(directory))) {
+    await forgetEnds(directory, modules)
+    return []
+  }
   const { released } = await callApplication(directory, 'release', { modules })
   return released
 }

@@ -159,7 +159,7 @@ t.test('after a kill of the host during the switch, one database has every row',
     [killBeforeNaming(config), false],
     [killAfterNaming(config), true],
   ] as const) {
-    const host = startApp(t, ['start', '--port', '0', '--json', '--dir', directory], kill)
+    const host = startApp(t, ['start', '--no-supervisor', '--port', '0', '--json', '--dir', directory], kill)
     await host.says(/"url"/)
     t.equal(await post(JSON.parse(host.stdout).url), 200)
     const command = startApp(t, ['migrate-data', '--to', url, '--json', '--dir', directory])

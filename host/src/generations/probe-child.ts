@@ -78,6 +78,8 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
 }
 
 async function tryOut(request: ProbeRequest): Promise<void> {
+  // An error in a query has the module's line below those of the storage.
+  Error.stackTraceLimit = 40
   const { config, modules, schema, ask, upgrades, scratch, confined, inspection } = request
   await watched
   watchdog.unref()

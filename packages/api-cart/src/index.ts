@@ -5,7 +5,7 @@ import { addItem, claimCart, takeFromCart } from './service.ts'
 
 export default plugin(async (app, { database, contracts, everyMinute, onClaim }) => {
   const catalog = contracts.get('catalog')
-  cartRoutes(app, database, catalog)
+  cartRoutes(app, database, { catalog, pricing: contracts.get('pricing') })
   contracts.provide('cart', '1.2.0', {
     take: takeFromCart,
     add: (caller, item) => addItem(caller, item, catalog),

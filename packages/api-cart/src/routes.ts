@@ -1,4 +1,3 @@
-import type { CatalogContract } from '@mortise/api-product/contract'
 import {
   type Caller,
   type Database,
@@ -22,6 +21,7 @@ import {
   showCart,
   showItem,
 } from './service.ts'
+import type { Prices } from './shelf.ts'
 
 interface Preferring {
   readonly caller: Caller
@@ -29,11 +29,8 @@ interface Preferring {
 }
 
 /** The routes of the cart. A caller reaches only their own cart. */
-export function cartRoutes(
-  app: ModuleInstance,
-  database: Database,
-  catalog: CatalogContract | undefined,
-): void {
+export function cartRoutes(app: ModuleInstance, database: Database, prices: Prices): void {
+  const { catalog } = prices
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
   const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
@@ -43,11 +40,11 @@ export function cartRoutes(
   function* preferred<Body>({ caller, headers }: Preferring, body: Body) {
     if (!prefersRepresentation(headers.prefer)) return { body, headers: {} }
     const applied = { 'preference-applied': 'return=representation' }
-    return { body: yield* readCart(caller, catalog), headers: applied }
+    return { body: yield* readCart(caller, prices), headers: applied }
   }
 
   app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
-    showCart(database, request.caller, catalog),
+    showCart(database, request.caller, prices),
   )
 
   app.put(
@@ -60,7 +57,7 @@ export function cartRoutes(
         response: { 200: Cart, ...responses('invalid-request', 'unknown-product') },
       },
     },
-    (request) => request.transaction(() => replaceItems(request.caller, request.body, catalog)),
+    (request) => request.transaction(() => replaceItems(request.caller, request.body, prices)),
   )
 
   app.delete(
@@ -75,7 +72,7 @@ export function cartRoutes(
       config,
       schema: { summary: 'List the items of the cart, oldest first', response: { 200: List(CartItem) } },
     },
-    async (request) => ({ data: (await showCart(database, request.caller, catalog)).items }),
+    async (request) => ({ data: (await showCart(database, request.caller, { catalog })).items }),
   )
 
   app.post(

@@ -46,12 +46,27 @@ export const CartItem = Type.Object(
 )
 export type CartItem = Static<typeof CartItem>
 
+/** A part of the total beside the totals of lines. */
+const Adjustment = Type.Object(
+  {
+    kind: Type.Unsafe<'discount' | 'tax' | 'fee'>({ type: 'string', enum: ['discount', 'tax', 'fee'] }),
+    id: Type.String({ description: 'of the rule' }),
+    label: Type.String({ description: 'for people' }),
+    amount: Type.Unsafe<Money>({ ...Money, description: 'added to the total' }),
+    product: Type.Optional(Type.String({ description: 'of the line; absent for all lines' })),
+  },
+  { title: 'CartAdjustment' },
+)
+
 export const Cart = Type.Object(
   {
     id: Nullable(Id('cart')),
     items: Type.Array(CartItem, { description: 'oldest first' }),
     itemCount: Type.Integer({ description: 'the number of items' }),
     totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
+    adjustments: Type.Optional(
+      Type.Array(Adjustment, { description: 'discounts, taxes and fees; with a module for them only' }),
+    ),
     total: Nullable({
       ...Money,
       description:

@@ -20,7 +20,7 @@ import {
   type NewContents,
   type NewItem,
 } from './schemas.ts'
-import { assertForSale, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
+import { adjusted, assertForSale, type Prices, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
@@ -35,18 +35,19 @@ const MAX_ITEMS = 200
 export async function showCart(
   database: Database,
   caller: Caller,
-  catalog?: CatalogContract,
+  prices: Prices = {},
   now = currentTime(),
 ): Promise<Cart> {
   const query = repository.cartOf(caller.id, now)
-  if (!catalog) return toCart(await database.many<repository.CartRow>(query))
-  return database.snapshot(() => readCart(caller, catalog, now))
+  if (!prices.catalog) return toCart(await database.many<repository.CartRow>(query))
+  return database.snapshot(() => readCart(caller, prices, now))
 }
 
 /** The same, as a part of a transaction. */
-export function* readCart(caller: Caller, catalog?: CatalogContract, now = currentTime()) {
+export function* readCart(caller: Caller, prices: Prices, now = currentTime()) {
   const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
-  return toCart(rows, yield* shelfFor(itemsOf(rows), catalog))
+  const cart = toCart(rows, yield* shelfFor(itemsOf(rows), prices.catalog))
+  return yield* adjusted(caller, cart, prices)
 }
 
 const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)
@@ -133,14 +134,9 @@ export function* emptyCart(caller: Caller, now = currentTime()) {
 /**
  * Sets all lines at once. A product that stays keeps its line, and a line as it was is no change.
  */
-export function* replaceItems(
-  caller: Caller,
-  { items }: NewContents,
-  catalog?: CatalogContract,
-  now = currentTime(),
-) {
+export function* replaceItems(caller: Caller, { items }: NewContents, prices: Prices, now = currentTime()) {
   assertOnce(items)
-  const shelf = yield* shelfFor(items, catalog)
+  const shelf = yield* shelfFor(items, prices.catalog)
   assertForSale(items, shelf)
   const present = yield* repository.findItems(caller.id, now)
   const wanted = new Map(items.map((item) => [item.product, item]))
@@ -165,7 +161,8 @@ export function* replaceItems(
       yield* emit('cart.item-added', about(yield* repository.insertItem(cart.id, item, since, now), cart))
     }
   }
-  return toCart(yield* many<repository.CartRow>(repository.cartOf(caller.id, now)), shelf)
+  const cart = toCart(yield* many<repository.CartRow>(repository.cartOf(caller.id, now)), shelf)
+  return yield* adjusted(caller, cart, prices)
 }
 
 /** @throws {Problem} `invalid-request` for a product that is named again */

@@ -1,10 +1,16 @@
-import type { CatalogContract, CatalogProduct } from '@mortise/api-product/contract'
-import { sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import type { CatalogContract, CatalogProduct, PricingContract } from '@mortise/api-product/contract'
+import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
-import type { CartItem, Warning } from './schemas.ts'
+import type { Cart, CartItem, Warning } from './schemas.ts'
 
 /** What a catalogue knows of products in a cart. Without a catalogue there is no shelf. */
+
+/** The contracts that prices come from; undefined if none provides them. */
+export interface Prices {
+  readonly catalog?: CatalogContract | undefined
+  readonly pricing?: PricingContract | undefined
+}
 
 /** The products that exist, by their ids. */
 export type Shelf = ReadonlyMap<string, CatalogProduct> | undefined
@@ -60,4 +66,18 @@ export function totalOf(items: readonly CartItem[]) {
   const totals = items.flatMap(({ lineTotal }) => lineTotal ?? [])
   const isOneCurrency = new Set(totals.map(({ currency }) => currency)).size === 1
   return isOneCurrency && totals.length === items.length ? (sumMoney(totals) ?? null) : null
+}
+
+/** The cart with its discounts, taxes and fees, if it has a total. */
+export function* adjusted(caller: Caller, cart: Cart, { pricing }: Prices): Transaction<Cart> {
+  if (!pricing || !cart.total) return cart
+  const lines = cart.items.map(({ product, quantity, unitPrice, lineTotal }) => ({
+    product,
+    quantity,
+    unitPrice: unitPrice as Money,
+    lineTotal: lineTotal as Money,
+  }))
+  const adjustments = [...(yield* pricing.adjust(caller, lines))]
+  const total = sumMoney([cart.total, ...adjustments.map(({ amount }) => amount)]) ?? null
+  return { ...cart, adjustments, total }
 }

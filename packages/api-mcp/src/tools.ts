@@ -95,7 +95,8 @@ function toolOf(
     ...(requestBody?.required ? ['body'] : []),
   ]
   const inputSchema = { type: 'object', properties, required, additionalProperties: false }
-  const isObject = result.type === 'object'
+  const forms = (result.anyOf as readonly Schema[] | undefined) ?? [result]
+  const isObject = forms.every((form) => resolved(form, document).type === 'object')
   return {
     tool: {
       name: operationId.slice(0, 64),
@@ -103,7 +104,9 @@ function toolOf(
       description: [summary, description, `${method} ${path}`].filter(Boolean).join('. '),
       inputSchema: selfContained(inputSchema, document) as Tool['inputSchema'],
       ...(isObject && {
-        outputSchema: selfContained({ ...result }, document) as NonNullable<Tool['outputSchema']>,
+        outputSchema: selfContained({ ...result, type: 'object' }, document) as NonNullable<
+          Tool['outputSchema']
+        >,
       }),
       annotations: {
         readOnlyHint: method === 'GET',

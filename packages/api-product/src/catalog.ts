@@ -42,10 +42,10 @@ const sorted = (products: readonly string[]) => [...new Set(products)].sort()
 function toCatalog(rows: readonly repository.CatalogRow[]): CatalogProduct[] {
   const found = rows.map((row) => ({ ...row, prices: JSON.parse(row.prices) as [Money, ...Money[]] }))
   const currency = sharedCurrency(found.map(({ prices }) => prices))
-  return found.map(({ product, name, image, prices, stock, active }) => ({
+  return found.map(({ product, name, images, prices, stock, active }) => ({
     product,
     name,
-    image: image === null ? null : JSON.parse(image),
+    image: JSON.parse(images)[0] ?? null,
     price: prices.find((price) => price.currency === currency) ?? prices[0],
     active: active === 1,
     stock,

@@ -1,8 +1,9 @@
-import type { Money, Transaction } from '@mortise/module-sdk'
+import type { Caller, Money, Transaction } from '@mortise/module-sdk'
 
 declare module '@mortise/module-sdk' {
   interface Contracts {
     catalog: CatalogContract
+    pricing: PricingContract
   }
 }
 
@@ -53,4 +54,35 @@ export interface CatalogContract {
    * for what `take` took from a product with limited stock.
    */
   giveBack(lines: readonly ProductQuantity[]): Transaction<void>
+}
+
+/** A line of a cart or a purchase, and what it costs before adjustments. */
+export interface PricedLine extends ProductQuantity {
+  readonly unitPrice: Money
+  /** The unit price times the quantity. */
+  readonly lineTotal: Money
+}
+
+/** A part of a total beside the totals of lines. */
+export interface Adjustment {
+  readonly kind: 'discount' | 'tax' | 'fee'
+  /** Of the rule, for programs. */
+  readonly id: string
+  /** For people. */
+  readonly label: string
+  /** In the currency of the lines. It is added to the total: that of a discount is below zero. */
+  readonly amount: Money
+  /** The line that it is for, by its product. Without it, all of them. */
+  readonly product?: string
+}
+
+/** The contract `pricing` 1: discounts, taxes and fees of carts and purchases. */
+export interface PricingContract {
+  /**
+   * The adjustments of lines, in the order in which they are shown. All lines have one currency, and
+   * each has another product. The same lines and rules give the same adjustments, so that a purchase
+   * has the total that its cart has shown. Runs in the transaction of the purchase, or in the
+   * snapshot that reads the cart, where it may not write.
+   */
+  adjust(caller: Caller, lines: readonly PricedLine[]): Transaction<readonly Adjustment[]>
 }

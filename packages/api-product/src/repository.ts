@@ -153,27 +153,27 @@ const isIn = (term: Sql, { from, to }: Range) => sql`${term} >= ${from} AND ${te
 export interface CatalogRow {
   product: string
   name: string
-  /** JSON of the first of its images, or null. */
-  image: string | null
+  /** JSON, as in a ProductRow. */
+  images: string
   prices: string
   stock: number | null
   active: number
 }
 
-const firstImage = byEngine({ sqlite: sql`json_extract(images, '$[0]')`, postgres: sql`images::json ->> 0` })
-
 /**
- * PostgreSQL has one statement for any number of ids. Its array literals have the quotes and escapes
- * of JSON, as long as no id has a control character.
+ * One statement for any number of ids. The array literals of PostgreSQL have the quotes and escapes of
+ * JSON, as long as no id has a control character.
  */
-const amongThese = (ids: readonly string[]) =>
-  byEngine({
-    sqlite: sql`IN (${join(ids.map((id) => sql`${id}`))})`,
-    postgres: sql`= ANY(CAST(${`{${JSON.stringify(ids).slice(1, -1)}}`} AS TEXT[]))`,
+function amongThese(ids: readonly string[]) {
+  const json = JSON.stringify(ids)
+  return byEngine({
+    sqlite: sql`IN (SELECT value FROM json_each(${json}))`,
+    postgres: sql`= ANY(CAST(${`{${json.slice(1, -1)}}`} AS TEXT[]))`,
   })
+}
 
 const resolved = (ids: readonly string[]) => sql`
-  SELECT id AS product, name, ${firstImage} AS image, prices, stock, active FROM product
+  SELECT id AS product, name, images, prices, stock, active FROM product
   WHERE id ${amongThese(ids)} AND deleted_at IS NULL`
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))

@@ -6,7 +6,7 @@ import { claimPurchases, expirePending } from './service.ts'
 
 export default plugin(async (app, { database, settings, contracts, audit, everyMinute, onClaim }) => {
   const catalog = contracts.get('catalog')
-  purchaseRoutes(app, database, { cart: contracts.get('cart'), catalog })
+  purchaseRoutes(app, database, { cart: contracts.get('cart'), catalog, pricing: contracts.get('pricing') })
   onClaim(claimPurchases)
   const age = settings.expirePendingAfterMinutes * 60_000
   if (age > 0) everyMinute('expire', () => expirePending(currentTime() - age, audit, catalog))

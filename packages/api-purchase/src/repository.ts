@@ -24,12 +24,16 @@ import { type Status, statuses } from './status.ts'
  */
 
 /** `seq` is the position in the list of all purchases, and their number for people. */
-export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total' | 'number' | 'items'>> & {
+export type PurchaseRow = Row<
+  Omit<PurchaseSummary, 'owner' | 'total' | 'number' | 'items' | 'adjustments'>
+> & {
   seq: number
   owner: string
   /** In minor units of `currency`. Null without a catalogue, as the currency. */
   total: number | null
   currency: string | null
+  /** JSON; null if no module adjusted the total. */
+  adjustments: string | null
 }
 
 export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note' | 'name'> & {
@@ -46,7 +50,7 @@ export const EVERYONE = '*'
 
 const columns = sql`purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
   purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
-  purchase.total, purchase.currency, purchase.note, purchase.reference,
+  purchase.total, purchase.currency, purchase.adjustments, purchase.note, purchase.reference,
   purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt"`
 
 const itemColumns = sql`item.id AS "itemId", item.product, item.quantity, item.note AS "itemNote", item.name,
@@ -112,11 +116,11 @@ export interface NewRow extends Omit<PurchaseWithItems, 'seq'> {
  * all of them would conflict.
  */
 export function* insertPurchase(purchase: NewRow): Transaction<number> {
-  const names = sql`id, owner, status, item_count, total_quantity, total, currency, note, reference, version,
+  const names = sql`id, owner, status, item_count, total_quantity, total, currency, adjustments, note, reference, version,
     created_at, updated_at`
   const values = sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
-    ${purchase.totalQuantity}, ${purchase.total}, ${purchase.currency}, ${purchase.note}, ${purchase.reference},
-    ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
+    ${purchase.totalQuantity}, ${purchase.total}, ${purchase.currency}, ${purchase.adjustments},
+    ${purchase.note}, ${purchase.reference}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
   const items = purchase.items.map(
     ({ id, product, quantity, note, name, unitPrice, taken }, index) => sql`
       (${index}, ${id}, ${product}, ${quantity}, ${note}, ${name}, CAST(${unitPrice} AS BIGINT), ${taken ? 1 : 0})`,

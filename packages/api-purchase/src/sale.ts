@@ -1,7 +1,8 @@
-import type { CatalogContract, CatalogProduct } from '@mortise/api-product/contract'
-import { type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import type { CatalogContract, CatalogProduct, PricingContract } from '@mortise/api-product/contract'
+import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
+import type { Adjustment } from './schemas.ts'
 
 /** What a catalogue adds to purchases: names, prices and stock, as they are when it is made. */
 
@@ -40,9 +41,34 @@ export function* sell(
   })
   const lines = sold.map(({ price, quantity }) => timesMoney(price, quantity))
   const total = lines.some((line) => line === undefined) ? undefined : sumMoney(lines as Money[])
-  if (!total)
-    throw problem('total-too-large', 'The total is beyond 2^53 - 1 minor units, so nothing was purchased.')
-  return { sold, total }
+  return { sold, total: total ?? tooLarge() }
+}
+
+/**
+ * The total with discounts, taxes and fees. These are null if no module provides them.
+ * @throws {Problem} `total-too-large`
+ */
+export function* adjust(
+  caller: Caller,
+  sold: readonly Sold[],
+  total: Money | null,
+  pricing: PricingContract | undefined,
+): Transaction<{ total: Money | null; adjustments: Adjustment[] | null }> {
+  if (!pricing || !total) return { total, adjustments: null }
+  const { currency } = total
+  const lines = sold.map(({ product, quantity, unitPrice }) => {
+    const amount = unitPrice as number
+    const lineTotal = { amount: amount * quantity, currency }
+    return { product, quantity, unitPrice: { amount, currency }, lineTotal }
+  })
+  const adjustments = [...(yield* pricing.adjust(caller, lines))]
+  const sum = sumMoney([total, ...adjustments.map(({ amount }) => amount)]) ?? tooLarge()
+  if (sum.amount < 0) throw new Error(`the adjustments of the contract pricing make a total of ${sum.amount}`)
+  return { total: sum, adjustments }
+}
+
+function tooLarge(): never {
+  throw problem('total-too-large', 'The total is beyond 2^53 - 1 minor units, so nothing was purchased.')
 }
 
 /** @throws {Problem} `total-changed` */

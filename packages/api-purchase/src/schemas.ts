@@ -35,6 +35,19 @@ export const PurchaseItem = Type.Object(
 )
 export type PurchaseItem = Static<typeof PurchaseItem>
 
+/** A part of the total beside the totals of lines. */
+export const Adjustment = Type.Object(
+  {
+    kind: Type.Unsafe<'discount' | 'tax' | 'fee'>({ type: 'string', enum: ['discount', 'tax', 'fee'] }),
+    id: Type.String({ description: 'of the rule' }),
+    label: Type.String({ description: 'for people' }),
+    amount: Type.Unsafe<Money>({ ...Money, description: 'added to the total' }),
+    product: Type.Optional(Type.String({ description: 'of the line; absent for all lines' })),
+  },
+  { title: 'PurchaseAdjustment' },
+)
+export type Adjustment = Static<typeof Adjustment>
+
 const summary = {
   id: Id('purchase'),
   number: Type.Integer({ description: 'for people: it rises with each purchase of the application' }),
@@ -52,13 +65,25 @@ const summary = {
   ),
 }
 
+/** Absent for a purchase that was made without the contract `pricing`. */
+const adjustments = Type.Optional(
+  Type.Array(Adjustment, { description: 'discounts, taxes and fees at the time of the purchase' }),
+)
+
 export const PurchaseSummary = Type.Object(
-  { ...summary, items: Type.Optional(Type.Array(PurchaseItem, { description: 'with `expand=items`' })) },
+  {
+    ...summary,
+    items: Type.Optional(Type.Array(PurchaseItem, { description: 'with `expand=items`' })),
+    adjustments,
+  },
   { title: 'PurchaseSummary' },
 )
 export type PurchaseSummary = Static<typeof PurchaseSummary>
 
-export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) }, { title: 'Purchase' })
+export const Purchase = Type.Object(
+  { ...summary, items: Type.Array(PurchaseItem), adjustments },
+  { title: 'Purchase' },
+)
 export type Purchase = Static<typeof Purchase>
 
 const NewPurchaseItem = Strict(

@@ -1,5 +1,5 @@
 import type { CartContract, CartQuantity } from '@mortise/api-cart/contract'
-import type { CatalogContract } from '@mortise/api-product/contract'
+import type { CatalogContract, PricingContract } from '@mortise/api-product/contract'
 import {
   type Audit,
   type Caller,
@@ -17,7 +17,7 @@ import {
 } from '@mortise/module-sdk'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { assertExpected, giveBack, sell, type Wanted } from './sale.ts'
+import { adjust, assertExpected, giveBack, sell, type Wanted } from './sale.ts'
 import {
   MAX_QUANTITY,
   type NewPurchase,
@@ -44,17 +44,19 @@ const visibleTo = (caller: Caller) => (seesEveryones(caller) ? repository.EVERYO
 export interface Others {
   readonly cart?: CartContract | undefined
   readonly catalog?: CatalogContract | undefined
+  readonly pricing?: PricingContract | undefined
 }
 
 export function* createPurchase(
   caller: Caller,
   { items, takeFromCart, note, reference, expectedTotal }: NewPurchase,
-  { cart, catalog }: Others,
+  { cart, catalog, pricing }: Others,
   now = currentTime(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
   if (takeFromCart) yield* takeAll(caller, merged, cart)
-  const { sold, total } = yield* sell(merged, catalog)
+  const { sold, total: before } = yield* sell(merged, catalog)
+  const { total, adjustments } = yield* adjust(caller, sold, before, pricing)
   assertExpected(total, expectedTotal)
   const purchase: repository.NewRow = {
     id: newId('purchase'),
@@ -65,6 +67,7 @@ export function* createPurchase(
     totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
     total: total?.amount ?? null,
     currency: total?.currency ?? null,
+    adjustments: adjustments && JSON.stringify(adjustments),
     note: note ?? null,
     reference: reference ?? null,
     version: 1,
@@ -276,7 +279,8 @@ function toSummary(row: repository.PurchaseRow, caller: Caller): PurchaseSummary
 
 /** In the order of the response, so that the event data equals it byte for byte. */
 function toPurchase(purchase: repository.PurchaseWithItems, caller: Caller): Purchase {
-  return { ...shownToAll(purchase), items: itemsOf(purchase), ...ownerFor(purchase, caller) }
+  const adjustments = purchase.adjustments !== null && { adjustments: JSON.parse(purchase.adjustments) }
+  return { ...shownToAll(purchase), items: itemsOf(purchase), ...ownerFor(purchase, caller), ...adjustments }
 }
 
 function shownToAll(row: repository.PurchaseRow): Omit<PurchaseSummary, 'owner' | 'items'> {

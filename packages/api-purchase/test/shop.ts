@@ -5,14 +5,19 @@ import plugin from '../src/index.ts'
 
 const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** A host with this module, from its sources, the cart and the catalogue. */
-export const shop = (t: Test, options: Omit<TestHostOptions, 'modules'> = {}) =>
+/** A host with this module, from its sources, the cart, the catalogue and `others`. */
+export const shop = (
+  t: Test,
+  options: Omit<TestHostOptions, 'modules'> = {},
+  others: TestHostOptions['modules'] = [],
+) =>
   createTestHost(t, {
     ...options,
     modules: [
       { directory: folder('..'), plugin },
       { directory: folder('../../api-cart') },
       { directory: folder('../../api-product') },
+      ...others,
     ],
   })
 

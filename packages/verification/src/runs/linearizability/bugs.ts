@@ -308,13 +308,13 @@ function beforeRoute(
   path: string,
   bodyOf: (request: Request, database: Database) => Promise<Request['body']>,
 ): CartRoutes {
-  return (app, database, catalog) => {
+  return (app, database, prices) => {
     const register = app[method] as (...given: unknown[]) => unknown
     const before = (at: string, options: object, handler: (request: Request) => unknown) =>
       register.call(app, at, options, async (request: Request) => {
         if (at === path) request.body = await bodyOf(request, database)
         return handler(request)
       })
-    cartRoutes(Object.create(app, { [method]: { value: before } }), database, catalog)
+    cartRoutes(Object.create(app, { [method]: { value: before } }), database, prices)
   }
 }
