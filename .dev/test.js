@@ -12,8 +12,8 @@ import { chooseTests, groupTests, needPackages, needPostgres } from './choose-te
 import { folderInMemory } from './folder-in-memory.js'
 import { packAll } from './pack.js'
 
-// Nearly twice what the longest file takes beside ten others on two cores: a file that hangs is named after five minutes.
-const SECONDS_PER_FILE = 300
+// Half as much again as the longest trial takes on a slow machine with two cores: a file that hangs is named after that.
+const SECONDS_PER_FILE = 600
 // For two cores: the longest files, which begin first, mostly wait for a child or a timer.
 const PROCESSES = 6
 

@@ -49,7 +49,8 @@ t.test('a failed COMMIT is an unknown outcome for its whole group, and ends the 
   t.ok(responses.includes('500 outcome-unknown'), 'those that shared it')
   t.strictSame(
     responses.filter(
-      (response) => !['500 outcome-unknown', '503 database-unavailable', 'no connection'].includes(response),
+      (response) =>
+        !['500 outcome-unknown', '503 database-unavailable', '503 busy', 'no connection'].includes(response),
     ),
     [],
     'those behind it were not tried',

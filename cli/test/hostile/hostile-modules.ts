@@ -221,9 +221,12 @@ export const hostileModules: Corpus = {
       "Promise.reject(new Error('rejected later')); await new Promise((done) => setTimeout(done, 500))",
     ),
   }),
-  'code that takes all memory': probed(/heap|memory|SIGABRT|SIGKILL|exit code/, {
-    main: 'const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))',
-  }),
+  'code that takes all memory': probed(
+    /heap|memory|SIGABRT|SIGKILL|exit code|did not finish loading within/,
+    {
+      main: 'const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))',
+    },
+  ),
   'a fork bomb': probed(/starts a process while it loads.*\(index\.js:\d+\)/, {
     main: "import { fork } from 'node:child_process'\nfor (;;) fork(import.meta.filename)",
   }),
@@ -233,7 +236,7 @@ export const hostileModules: Corpus = {
   'threads without end': probed(/more than 1024 MiB of memory|did not finish loading within/, {
     main: "import { Worker } from 'node:worker_threads'\nfor (;;) new Worker('setInterval(() => {}, 1e6)', { eval: true })",
   }),
-  'buffers without end': probed(/more than 1024 MiB of memory/, {
+  'buffers without end': probed(/more than 1024 MiB of memory|did not finish loading within/, {
     main: 'const all = []\nfor (;;) all.push(Buffer.alloc(1e7, 1))',
   }),
   'a file without end': probed(/more than 256 MiB to the disk/, {

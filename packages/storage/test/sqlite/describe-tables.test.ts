@@ -83,5 +83,6 @@ t.test('a statement without an end, or without a limit, is ended', async (t) => 
   const large = write('note', {
     '001-note.sql': `CREATE TABLE note AS ${numbers} SELECT randomblob(1000000) AS b FROM n`,
   })
-  await t.rejects(describeTables(large), /database or disk is full/)
+  // A slow machine does not fill it in time.
+  await t.rejects(describeTables(large), /database or disk is full|did not end within 10 s/)
 })
