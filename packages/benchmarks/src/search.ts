@@ -1,9 +1,10 @@
-import { byEngine, join, run, type Sql, sql } from '@mortise/module-sdk'
-import type { TestHost } from '@mortise/module-testkit'
-import { termsOf } from '../src/terms.ts'
-import { euros, productHost, testOnEngines } from './product-host.ts'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { join, run, type Sql, sql } from '@mortise/module-sdk'
+import { createTestHost, type TestHost } from '@mortise/module-testkit'
+import { termsOf } from '../../api-product/src/terms.ts'
 
-/** What a page of a search takes among 100,000 products, compared with 1,000. */
+/** What page 1 of a search takes among 100,000 products ÷ among 1,000, on SQLite: prints the ratio of each. */
 
 const [FEW, MANY] = [1_000, 100_000]
 const AT_ONCE = 500
@@ -14,7 +15,7 @@ const productOf = (index: number) => ({
   name: `${kinds[index % kinds.length]} beans`,
   attributes: { roast: index % 2 === 0 ? 'dark' : 'light', lot: String(Math.floor(index / 10)) },
   group: `group-${Math.floor(index / 5)}`,
-  prices: [euros((index * 7919) % 10_000)],
+  prices: [{ amount: (index * 7919) % 10_000, currency: 'EUR' }],
   active: true,
   createdAt: index,
 })
@@ -40,7 +41,6 @@ async function fill({ database }: TestHost, from: number, to: number): Promise<v
       yield* run(sql`INSERT INTO product_term (term, product) ${rows(terms)}`)
     })
   }
-  await database.transaction(() => run(byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })))
 }
 
 const searches = [
@@ -56,34 +56,41 @@ const searches = [
   'q=decaf&attributes=roast:dark',
 ]
 
-testOnEngines('page 1 takes as long among 100,000 products as among 1,000', async (t) => {
-  const host = await productHost(t, {
+const cleanUps: (() => unknown)[] = []
+const directory = dirname(fileURLToPath(import.meta.resolve('@mortise/api-product/package.json')))
+const host = await createTestHost(
+  { teardown: (cleanUp) => void cleanUps.push(cleanUp) },
+  {
+    modules: [{ directory }],
     rehearse: false,
     config: { rateLimit: { max: 0, maxPerAddress: 100_000 } },
-  })
-  const guest = host.guest()
-  const times = async (query: string) => {
-    const taken: number[] = []
-    while (taken.length < 25) {
-      const start = performance.now()
-      const found = await guest.get(`/product?${query}`)
-      taken.push(performance.now() - start)
-      if (found.statusCode !== 200) throw new Error(found.body)
-    }
-    return taken.sort((one, other) => one - other)[5] as number
+  },
+)
+const guest = host.guest()
+
+/** The sixth of 25, in milliseconds. */
+async function timeOf(query: string): Promise<number> {
+  const taken: number[] = []
+  while (taken.length < 25) {
+    const start = performance.now()
+    const found = await guest.get(`/product?${query}`)
+    taken.push(performance.now() - start)
+    if (found.statusCode !== 200) throw new Error(found.body)
   }
-  const measured = async () => {
-    const all: number[] = []
-    for (const query of searches) all.push(await times(query))
-    return all
-  }
-  await fill(host, 0, FEW)
-  await measured()
-  const few = await measured()
-  await fill(host, FEW, MANY)
-  const many = await measured()
-  for (const [index, query] of searches.entries()) {
-    const ratio = (many[index] as number) / (few[index] as number)
-    t.ok(ratio <= 3, `${query}: ${ratio.toFixed(2)}`)
-  }
-})
+  return taken.sort((one, other) => one - other)[5] as number
+}
+
+async function measured(): Promise<number[]> {
+  const all: number[] = []
+  for (const query of searches) all.push(await timeOf(query))
+  return all
+}
+
+await fill(host, 0, FEW)
+await measured()
+const few = await measured()
+await fill(host, FEW, MANY)
+const many = await measured()
+for (const [index, query] of searches.entries())
+  console.log(`${((many[index] as number) / (few[index] as number)).toFixed(2)}  ${query}`)
+for (const cleanUp of cleanUps.reverse()) await cleanUp()
