@@ -1,13 +1,10 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { join, run, type Sql, sql } from '@mortise/module-sdk'
-import { createTestHost, type TestHost } from '@mortise/module-testkit'
-import { termsOf } from '../../api-product/src/terms.ts'
+import { createTestHost } from '@mortise/module-testkit'
 
 /** What page 1 of a search takes among 100,000 products ÷ among 1,000, on SQLite: prints the ratio of each. */
 
 const [FEW, MANY] = [1_000, 100_000]
-const AT_ONCE = 500
 const kinds = ['Espresso', 'Filter', 'Decaf', 'Instant']
 
 const productOf = (index: number) => ({
@@ -15,33 +12,8 @@ const productOf = (index: number) => ({
   name: `${kinds[index % kinds.length]} beans`,
   attributes: { roast: index % 2 === 0 ? 'dark' : 'light', lot: String(Math.floor(index / 10)) },
   group: `group-${Math.floor(index / 5)}`,
-  prices: [{ amount: (index * 7919) % 10_000, currency: 'EUR' }],
-  active: true,
-  createdAt: index,
+  price: { amount: (index * 7919) % 10_000, currency: 'EUR' },
 })
-
-/** Adds the products from one number up to another. */
-async function fill({ database }: TestHost, from: number, to: number): Promise<void> {
-  const rows = (values: readonly Sql[]) => sql`VALUES ${join(values)}`
-  for (let start = from; start < to; start += AT_ONCE) {
-    const products = Array.from({ length: AT_ONCE }, (_, index) => productOf(start + index))
-    await database.transaction(function* () {
-      yield* run(sql`
-        INSERT INTO product
-          (id, name, images, attributes, group_id, prices, active, version, created_at, updated_at)
-        ${rows(
-          products.map(
-            ({ id, name, attributes, group, prices, createdAt }) => sql`(${id}, ${name}, '[]',
-          ${JSON.stringify(attributes)}, ${group}, ${JSON.stringify(prices)}, 1, 1, ${createdAt}, ${createdAt})`,
-          ),
-        )}`)
-      const terms = products.flatMap((product) =>
-        termsOf(product).map((term) => sql`(${term}, ${product.id})`),
-      )
-      yield* run(sql`INSERT INTO product_term (term, product) ${rows(terms)}`)
-    })
-  }
-}
 
 const searches = [
   'q=espresso',
@@ -67,6 +39,15 @@ const host = await createTestHost(
   },
 )
 const guest = host.guest()
+const manager = host.user('manager', 'product:manage')
+
+/** Creates the products from one number up to another. */
+async function fill(from: number, to: number): Promise<void> {
+  for (let index = from; index < to; index += 1) {
+    const created = await manager.post('/product', productOf(index))
+    if (created.statusCode !== 201) throw new Error(created.body)
+  }
+}
 
 /** The sixth of 25, in milliseconds. */
 async function timeOf(query: string): Promise<number> {
@@ -86,10 +67,10 @@ async function measured(): Promise<number[]> {
   return all
 }
 
-await fill(host, 0, FEW)
+await fill(0, FEW)
 await measured()
 const few = await measured()
-await fill(host, FEW, MANY)
+await fill(FEW, MANY)
 const many = await measured()
 for (const [index, query] of searches.entries())
   console.log(`${((many[index] as number) / (few[index] as number)).toFixed(2)}  ${query}`)
