@@ -124,6 +124,9 @@ export const PurchaseChange = Strict({ status: Status }, { title: 'PurchaseChang
 
 const oneStatus = `(${statuses.join('|')})`
 
+const moment = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
+
 export const PurchaseQuery = Strict({
   ...walkQuery,
   ...cursorQuery,
@@ -140,8 +143,8 @@ export const PurchaseQuery = Strict({
       description: 'the id of a caller, or * for all callers: with purchase:read',
     }),
   ),
-  createdAfter: Type.Optional(Timestamp),
-  createdBefore: Type.Optional(Timestamp),
+  createdAfter: Type.Optional(moment('only purchases that are newer')),
+  createdBefore: Type.Optional(moment('only purchases that are older')),
   product: Type.Optional(Product),
   expand: Type.Optional(Type.Literal('items', { description: 'whether each purchase has its items' })),
 })
