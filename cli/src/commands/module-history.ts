@@ -1,5 +1,4 @@
-import { basename } from 'node:path'
-import { emptyLockFile, readGenerations, readLockFile, readQuarantine, storedModule } from '@mortise/host'
+import { emptyLockFile, readGenerations, readLockFile, readPresentQuarantine } from '@mortise/host'
 import { changesBetween } from '../changes/changes-between.ts'
 import { externalChanges, isExternalChange } from '../changes/current-generation.ts'
 import { reportUnreadable } from '../changes/report-unreadable.ts'
@@ -32,12 +31,9 @@ export const command: Command = {
       ({ generation, at, command, present, changes, reason }) =>
         `${present ? '*' : ' '} ${generation}  ${at}  ${command}${[...changes, ...(reason ? [`reason: ${reason}`] : [])].map((change) => `\n      ${change}`).join('')}`,
     )
-    const quarantined = Object.entries(await readQuarantine(directory))
-      .filter(
-        ([id, { folder }]) =>
-          lock.modules[id] && folder === basename(storedModule(directory, lock.modules[id])),
-      )
-      .map(([id, { since, reason }]) => ({ id, since, reason }))
+    const quarantined = Object.entries(await readPresentQuarantine(directory, lock)).map(
+      ([id, { since, reason }]) => ({ id, since, reason }),
+    )
     lines.push(
       ...quarantined.map(({ id, since, reason }) => `${id} is in quarantine since ${since}: ${reason}`),
     )

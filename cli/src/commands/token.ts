@@ -18,20 +18,26 @@ export const command: Command = {
     const directory = await application()
     const expiresIn = (options.expires as string | undefined) ?? '1h'
     const scope = options.scope as string | undefined
-    const minted = await withDiskReserve(directory, () =>
-      mintRecorded(directory, subject as string, scope, expiresIn),
-    )
+    const minted = await mintRecorded(directory, subject as string, scope, expiresIn)
     terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
   },
 }
 
-/** A token, once the audit trail has a record of it. */
-export async function mintRecorded(
+/** A token, once the audit trail has a record of it. It can be minted on a full disk, too. */
+export const mintRecorded = (
   directory: string,
   subject: string,
   scope: string | undefined,
   expiresIn: string,
-  environment: NodeJS.ProcessEnv = process.env,
+): Promise<string> =>
+  withDiskReserve(directory, () => mintOnce(directory, subject, scope, expiresIn, process.env))
+
+async function mintOnce(
+  directory: string,
+  subject: string,
+  scope: string | undefined,
+  expiresIn: string,
+  environment: NodeJS.ProcessEnv,
 ): Promise<string> {
   const { secret } = await readSecrets(directory, environment)
   const minted = await mint({ directory, subject, scope, expiresIn, environment })
@@ -39,7 +45,7 @@ export async function mintRecorded(
   await writePendingRecord(directory, doneRecord('token', subject, about))
   // A rotation that read the records before this one may end the token too early.
   if (await isPrevious(directory, secret)) {
-    return await mintRecorded(directory, subject, scope, expiresIn, ownEnvironment())
+    return await mintOnce(directory, subject, scope, expiresIn, ownEnvironment())
   }
   await deliverRecords(directory)
   return minted

@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import {
   type ApplicationState,
   callRunningHost,
@@ -8,7 +7,7 @@ import {
   type ModuleState,
   readLockFile,
   readPackage,
-  readQuarantine,
+  readPresentQuarantine,
   storedModule,
 } from '@mortise/host'
 import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
@@ -30,7 +29,7 @@ export function stateText({
 export async function installedStates(directory: string) {
   const lock = await readLockFile(directory)
   const running = await callRunningHost(directory, 'state')
-  const quarantine = await readQuarantine(directory)
+  const quarantine = await readPresentQuarantine(directory, lock)
   const modules = await Promise.all(
     Object.entries(lock.modules).map(async ([id, locked]) => {
       const { package: name, version } = locked
@@ -39,10 +38,9 @@ export async function installedStates(directory: string) {
       const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null
       const live = running?.modules.find((module) => module.id === id && module.version === version)
       const entry = quarantine[id]
-      const isInQuarantine = entry?.folder === basename(storedModule(directory, locked))
       const unable = unreadable === null ? 'quarantined' : 'failed'
       const expected =
-        isLoaded(decision) && (unreadable !== null || isInQuarantine)
+        isLoaded(decision) && (unreadable !== null || entry !== undefined)
           ? ({ state: unable } as const)
           : decision
       const { state, until = null } = live ?? { until: undefined, ...expected }

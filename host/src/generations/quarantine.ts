@@ -34,6 +34,8 @@ export class Quarantine {
   readonly #storage: Storage
   readonly #log: FastifyBaseLogger
   #entries: Entries = {}
+  /** What the copy has, as JSON. */
+  #copied: string | undefined
 
   constructor(config: Config, storage: Storage, log: FastifyBaseLogger) {
     this.#config = config
@@ -51,10 +53,10 @@ export class Quarantine {
   async begin(lock: LockFile): Promise<void> {
     const decided = await this.#decide(lock)
     try {
-      const known = await this.#storage.snapshot(readEntries)
-      for (const [id, entry] of Object.entries(decided))
-        if (known[id]?.folder !== entry.folder) await this.#put(id, entry)
       await this.read()
+      const fresh = Object.entries(decided).filter(([id, { folder }]) => this.#entries[id]?.folder !== folder)
+      for (const [id, entry] of fresh) await this.#put(id, entry)
+      if (fresh.length > 0) await this.read()
     } catch (error) {
       this.#entries = { ...this.#entries, ...decided }
       this.#log.error(error, 'the quarantine cannot be stored; this host minds it until its end')
@@ -64,7 +66,10 @@ export class Quarantine {
   /** Reads what the hosts of the database have decided. */
   async read(): Promise<void> {
     this.#entries = await this.#storage.snapshot(readEntries)
-    await writeCopy(this.#config.directory, this.#entries)
+    // Each heartbeat comes here.
+    const entries = JSON.stringify(this.#entries)
+    if (entries !== this.#copied) await writeCopy(this.#config.directory, this.#entries)
+    this.#copied = entries
   }
 
   async #decide({ modules }: LockFile): Promise<Entries> {
@@ -149,6 +154,17 @@ async function writeCopy(directory: string, entries: Entries): Promise<void> {
 /** As the last host of this folder knew it. */
 export async function readQuarantine(directory: string): Promise<Entries> {
   return (await readJsonFile(copyOf(directory), isObject).catch(() => undefined)) ?? {}
+}
+
+/** The same, of what is installed now: another version is in no quarantine. */
+export async function readPresentQuarantine(directory: string, { modules }: LockFile): Promise<Entries> {
+  const entries = Object.entries(await readQuarantine(directory))
+  return Object.fromEntries(
+    entries.filter(([id, { folder }]) => {
+      const locked = modules[id]
+      return locked !== undefined && folder === basename(storedModule(directory, locked))
+    }),
+  )
 }
 
 const isObject = (value: unknown): value is Entries => typeof value === 'object' && value !== null

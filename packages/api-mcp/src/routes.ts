@@ -33,7 +33,7 @@ const content = {
 
 export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleContext<Settings>): void {
   let known: Promise<{ document: Document; tools: readonly RouteTool[] }> | undefined
-  const contracts = () => {
+  const offered = () => {
     known ??= app.inject(`${app.prefix}/openapi.json`).then((response) => {
       const document: Document = response.json()
       return { document, tools: toolsOf(document, settings) }
@@ -46,7 +46,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
       const request = requests.get(requestInfo as Request) as FastifyRequest
       const id = request.headers[SESSION]
       return serverFor({
-        ...(await contracts()),
+        ...(await offered()),
         caller: request.caller,
         calls: new Calls(app, request),
         id: typeof id === 'string' ? id : undefined,

@@ -57,9 +57,8 @@ export function* adjust(
   if (!pricing || !total) return { total, adjustments: null }
   const { currency } = total
   const lines = sold.map(({ product, quantity, unitPrice }) => {
-    const amount = unitPrice as number
-    const lineTotal = { amount: amount * quantity, currency }
-    return { product, quantity, unitPrice: { amount, currency }, lineTotal }
+    const price = { amount: unitPrice as number, currency }
+    return { product, quantity, unitPrice: price, lineTotal: timesMoney(price, quantity) ?? tooLarge() }
   })
   const adjustments = [...(yield* pricing.adjust(caller, lines))]
   const sum = sumMoney([total, ...adjustments.map(({ amount }) => amount)]) ?? tooLarge()

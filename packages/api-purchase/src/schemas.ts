@@ -124,8 +124,7 @@ export const PurchaseChange = Strict({ status: Status }, { title: 'PurchaseChang
 
 const oneStatus = `(${statuses.join('|')})`
 
-const moment = (description: string) =>
-  Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
+const moment = (description: string) => Type.String({ ...Timestamp, description })
 
 export const PurchaseQuery = Strict({
   ...walkQuery,

@@ -55,6 +55,13 @@ export class Shoppers {
     this.#url = url
     return (await Promise.all(this.all.map((shopper) => shopper.check()))).flat()
   }
+
+  /** Checks what the host at the last URL has, unless it has ended, and counts what was bought. */
+  async conclude(round: Round, { hasEnded }: { readonly hasEnded: boolean }): Promise<void> {
+    if (!hasEnded) round.fail(...(await this.check()))
+    round.count('purchases acknowledged', this.acknowledged)
+    round.count('purchases refused', this.denied)
+  }
 }
 
 /** Users of the application in a folder. */
