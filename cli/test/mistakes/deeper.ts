@@ -146,7 +146,7 @@ export const deeper: readonly (readonly Mistake[])[] = [
       'GET /shelf-length',
       get(
         '/shelf-length',
-        'async () => ({ letters: Number((await database.one(sql`SELECT CAST(sum(length(title)) AS BIGINT) AS letters FROM shelf`)).letters ?? 0) })',
+        'async () => ({ letters: Number((await database.one(sql`SELECT CAST(sum(length(title)) AS BIGINT) AS letters FROM shelf`, { long: true })).letters ?? 0) })',
         '',
         'Type.Object({ letters: Type.Integer() })',
       ),
