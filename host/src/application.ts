@@ -137,6 +137,7 @@ export class Application {
       proxies: new AddressList(config.server.trustProxy),
       onRefused: logRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
+      maxRequestsPerModule: config.server.maxRequestsPerModule,
       signedInCaller: (headers) => signedInCaller(headers, parts.tokens),
       basePath: config.basePath,
       listener: installed.listener,

@@ -71,6 +71,13 @@ export const configSchema = Type.Object(
         0,
       ),
       maxRequests: limit(1000, 'concurrent requests of one process; others wait for at most a second'),
+      maxRequestsPerModule: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description:
+            'how many of them the routes of one module may have; further ones wait for at most a second; default: three quarters',
+        }),
+      ),
       drainSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,

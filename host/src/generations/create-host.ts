@@ -32,7 +32,13 @@ import { hostPaths } from '../modules/path-owners.ts'
 import { refusePaused } from '../modules/refuse-paused.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
-import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
+import {
+  addressLimit,
+  byteLimit,
+  callerLimit,
+  forwardedLimit,
+  moduleShares,
+} from '../requests/apply-rate-limits.ts'
 import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
@@ -134,6 +140,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
     await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
     await app.register(refusePaused, { modules })
+    await app.register(moduleShares)
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)
