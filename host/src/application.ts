@@ -14,7 +14,7 @@ import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
 import type { Environment } from './config/settings.ts'
 import { hostVersion } from './config/version.ts'
-import { allMetrics } from './control/all-metrics.ts'
+import { allMetrics, type ModuleUsage } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
@@ -36,7 +36,7 @@ import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
 import { assertPortFree } from './http/assert-port-free.ts'
-import { connectionLimit } from './http/connection-limit.ts'
+import { connectionLimit, moduleSocketLimits } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
 import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
 import { SharedCounts } from './http/limits/shared-counts.ts'
@@ -49,6 +49,7 @@ import type { StalledResponses } from './http/stalled-responses.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
+import { isLoaded } from './modules/module-state.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/metrics.ts'
@@ -98,6 +99,8 @@ interface Parts {
   readonly events: EventLog
   readonly watch: ChangeWatch
   readonly loop: EventLoopWatch
+  /** The open connections that the module in a store folder has made; undefined if nobody counts. */
+  readonly socketsOf: ((folder: string) => number) | undefined
   readonly closed: PromiseWithResolvers<void>
   readonly listener: ControlListener
   /** The process that starts this one again. */
@@ -267,6 +270,7 @@ export class Application {
             closed.reject(error)
           },
           onUnhandled: (reason) => logger.error({ err: reason }, 'unhandled rejection'),
+          sockets: moduleSocketLimits(config.host.maxSocketsPerModule, server.maxConnections),
         })
       : undefined
     closed.promise.catch(() => {}).finally(() => guard?.release())
@@ -328,6 +332,7 @@ export class Application {
         events,
         watch,
         loop,
+        socketsOf: guard?.socketsOf,
         closed,
         secrets,
         listener,
@@ -404,10 +409,21 @@ export class Application {
       storage,
       inFlight: this.installed.inFlight,
       shed: this.#admission.refused,
+      usage: this.#usage(),
       refusedConnections: this.#connections.refused,
       endedConnections: this.#stalled.ended,
       counters: [metrics, ...(limits === undefined ? [] : [limits]), this.#process],
     })
+  }
+
+  /** What each loaded module uses now. */
+  #usage(): ModuleUsage[] {
+    const { socketsOf } = this.#parts
+    return this.installed.modules.filter(isLoaded).map(({ id, directory }) => ({
+      id,
+      requests: this.#admission.modules.working(id),
+      ...(socketsOf && { sockets: socketsOf(directory) }),
+    }))
   }
 
   /** This host as the other hosts of the database see it. */

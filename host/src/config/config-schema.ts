@@ -103,6 +103,7 @@ export const configSchema = Type.Object(
         'how often a module may end the host in `quarantineMinutes` before it is in quarantine; 0: any number of times',
         0,
       ),
+      maxSocketsPerModule: limit(1000, 'open connections that one module may have made; further ones fail'),
       quarantineMinutes: limit(10, 'the time in which these ends are counted'),
     }),
     auth: group({

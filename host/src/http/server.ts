@@ -239,6 +239,11 @@ class ModuleShares {
     this.#onRefused = onRefused
   }
 
+  /** The requests of a module in progress. */
+  working(module: string): number {
+    return this.#shares.get(module)?.working ?? 0
+  }
+
   /** @param next called at once, or in its turn; with a problem if the request is refused */
   enter(module: string, place: Place, next: (problem?: Problem) => void): void {
     if (place.isOver) {
