@@ -33,7 +33,7 @@ export class Shutdown {
     this.#drained.abort()
   }
 
-  /** From now on `fail` ends with `end`. Before, whoever starts the application cleans up. */
+  /** From now on `fail` ends with `end`. Before, the start of the application cleans up. */
   endFailureBy(end: () => Promise<void>): void {
     this.#endOfFailure = end
   }
