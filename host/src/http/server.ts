@@ -170,48 +170,44 @@ class Response<Request extends IncomingMessage> extends http.ServerResponse<Requ
  * the connection closes.
  */
 class Place {
-  readonly admission: Admission
+  readonly #admission: Admission
   /** Called at its end. */
   onEnd: (() => void) | undefined
   isOver = false
   #isPaused = false
 
   constructor(admission: Admission) {
-    this.admission = admission
+    this.#admission = admission
     admission.count(1)
+  }
+
+  /** Calls `next` when the module of the request has a place for it: see `ModuleShares`. */
+  enter(module: string, next: (problem?: Problem) => void): void {
+    this.#admission.modules.enter(module, this, next)
   }
 
   /** Gives the place to other requests until `resume`. */
   pause(): void {
     this.#isPaused = true
-    this.admission.count(-1)
+    this.#admission.count(-1)
   }
 
   resume(): void {
     this.#isPaused = false
-    this.admission.count(1)
+    this.#admission.count(1)
   }
 
   end(): void {
     if (this.isOver) return
     this.isOver = true
     this.onEnd?.()
-    if (!this.#isPaused) this.admission.count(-1)
+    if (!this.#isPaused) this.#admission.count(-1)
   }
 }
 
-/**
- * Calls `next` when the module of a request has a place for it: see `ModuleShares`. A request without
- * a place, such as one of `inject`, needs none.
- */
-export function enterModule(
-  response: ServerResponse,
-  module: string,
-  next: (problem?: Problem) => void,
-): void {
-  const place = response instanceof Response ? response.place : undefined
-  if (place === undefined) next()
-  else place.admission.modules.enter(module, place, next)
+/** A response of the server. One of `inject` has no place. */
+export interface Placed {
+  readonly place?: Pick<Place, 'enter'> | undefined
 }
 
 interface Share {

@@ -8,7 +8,7 @@ import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http
 import { hostProblems } from '../http/problems.ts'
 import { onBodyRead } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
-import { enterModule } from '../http/server.ts'
+import type { Placed } from '../http/server.ts'
 import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {
@@ -226,8 +226,9 @@ export const moduleShares = fp(
   async (app) => {
     app.addHook('onRequest', (request, reply, done) => {
       const { module } = request.routeOptions.config
-      if (module === undefined) return done()
-      enterModule(reply.raw, module, (problem) => {
+      const { place } = reply.raw as Placed
+      if (module === undefined || place === undefined) return done()
+      place.enter(module, (problem) => {
         // The log has a line for all of them.
         reply.refused ||= problem !== undefined
         done(problem)
