@@ -3,13 +3,13 @@ import { Session } from 'node:inspector/promises'
 import { type Found, pathOf, placeIn } from './module-places.ts'
 
 // The heap of the main thread, watched from another one. V8 ends a process whose heap is full, and says
-// nothing of who filled it. From half of the limit on, V8 samples what is allocated and still in use,
+// nothing of who filled it. Early on, V8 samples what is allocated and still in use,
 // with the stack of each sample. Nobody is blamed for garbage, or for what others hold.
 
 /** The part of the limit in use from which on allocations are sampled. */
-const SAMPLED = 0.5
+const SAMPLED = 0.4
 /** The part of the limit in use that is too much. */
-const FULL = 0.8
+const FULL = 0.75
 /** The part of the limit that the module to blame holds at least, of what was sampled. */
 const BLAMED = 0.2
 /** One sample for so many bytes. */

@@ -61,10 +61,12 @@ export const misbehaving = defineRun({
       for (const time of [1, 2, 3]) {
         if (time === 3 && endsOf(host) > 0) await refusesAll(host)
         await slowdown.take()
+        const ends = endsOf(host)
         const outage = await outageOf(host, name)
         const limit = (time < 3 ? blocked * 1_000 : 0) + beyond * (await slowdown.take())
         if (outage > limit)
           round.fail(`${name}, time ${time}: the others are down for ${outage} ms of ${Math.round(limit)}`)
+        if (time === 3 && endsOf(host) > ends) round.fail(`${name}: a process ended for the third time`)
         outages.push(outage)
         round.count('tries')
         round.figures.largest('longest outage (ms)', outage)
