@@ -9,14 +9,26 @@ export function* resolveProducts(products: readonly string[]): Transaction<Catal
   return toCatalog(yield* repository.findCatalogRows(sorted(products)))
 }
 
-export function* takeStock(lines: readonly ProductQuantity[], now = currentTime()): Transaction<Taken> {
+export function* takeStock(
+  lines: readonly ProductQuantity[],
+  held: readonly ProductQuantity[] = [],
+  now = currentTime(),
+): Transaction<Taken> {
   const quantities = sumOf(lines)
+  const before = sumOf(held)
   if (quantities.size === 0) return { products: [], short: [] }
   const products = toCatalog(yield* repository.lockCatalogRows([...quantities.keys()]))
-  const limited = products.flatMap(({ product, stock }) => (stock === null ? [] : [{ product, stock }]))
+  const limited = products.flatMap(({ product, stock }) =>
+    stock === null ? [] : [{ product, stock: stock + (before.get(product) ?? 0) }],
+  )
   const short = limited.filter(({ product, stock }) => stock < (quantities.get(product) as number))
-  if (short.length > 0 || limited.length === 0) return { products, short }
-  const taken = new Map(limited.map(({ product }) => [product, -(quantities.get(product) as number)]))
+  if (short.length > 0) return { products, short }
+  const changes = limited.map(({ product }) => {
+    const change = (before.get(product) ?? 0) - (quantities.get(product) as number)
+    return [product, change] as const
+  })
+  const taken = new Map(changes.filter(([, change]) => change !== 0))
+  if (taken.size === 0) return { products, short }
   const changed = yield* repository.changeStock(taken, now)
   if (changed !== taken.size)
     throw new Error(`${taken.size} products had enough stock, and ${changed} gave it`)
