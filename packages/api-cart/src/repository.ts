@@ -198,12 +198,23 @@ export const findReservation = (owner: string, now: number) =>
 export const takeReservation = (cartId: string) =>
   many<Reserved>(sql`DELETE FROM cart_reservation WHERE cart_id = ${cartId} RETURNING ${reserved}`)
 
-/** Removes up to `limit` rows of any carts. */
-export const takeExpired = (limit: number, now: number) =>
-  many<Reserved>(sql`
-    DELETE FROM cart_reservation WHERE (cart_id, product) IN (
-      SELECT cart_id, product FROM cart_reservation WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
-    RETURNING ${reserved}`)
+export type ExpiredRow = Reserved & { cartId: string }
+
+/**
+ * Removes up to `limit` rows of any carts. Rows that another transaction has locked are left to it: it
+ * could wait for others of these.
+ */
+export function* takeExpired(limit: number, now: number) {
+  const unlocked = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE SKIP LOCKED` })
+  const rows = yield* many<ExpiredRow>(sql`
+    SELECT cart_id AS "cartId", ${reserved} FROM cart_reservation
+    WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit} ${unlocked}`)
+  if (rows.length > 0) {
+    const keys = join(rows.map(({ cartId, product }) => sql`(${cartId}, ${product})`))
+    yield* run(sql`DELETE FROM cart_reservation WHERE (cart_id, product) IN (VALUES ${keys})`, rows.length)
+  }
+  return rows
+}
 
 export function* insertReservation(cartId: string, lines: readonly CartQuantity[], expiresAt: number) {
   if (lines.length === 0) return

@@ -25,7 +25,7 @@ import { adjusted, assertForSale, type Shelf, type Shop, shelfFor, shownAs, tota
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
  * cart. Every change raises the cart's version and extends its expiry. A request without a change
- * touches neither.
+ * touches neither. A change writes the cart first, so that none waits for another in a circle.
  */
 
 /** A cart lives this long after its last change, in milliseconds. */
@@ -118,16 +118,17 @@ export function* changeItem(
   }
   if (item.quantity === quantity && item.note === note) return yield* shown(item)
   if (quantity > item.quantity) assertForSale([item], shelf)
-  const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
   const cart = yield* touchCart(caller, now)
+  const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
   yield* emit('cart.item-changed', about(changed, cart))
   if (quantity < item.quantity) yield* trimReservation(cart.id, shop)
   return yield* shown(changed)
 }
 
 export function* removeItem(caller: Caller, id: string, shop: Shop = {}, now = currentTime()) {
-  const item = found(yield* repository.deleteItem(caller.id, id, now))
+  const item = found(yield* repository.findItem(caller.id, id, now))
   const cart = yield* touchCart(caller, now)
+  yield* repository.deleteItem(caller.id, id, now)
   yield* emit('cart.item-removed', about(item, cart))
   yield* trimReservation(cart.id, shop)
   return { id, deleted: true as const }
@@ -135,6 +136,7 @@ export function* removeItem(caller: Caller, id: string, shop: Shop = {}, now = c
 
 /** An empty or missing cart stays as it is. */
 export function* emptyCart(caller: Caller, shop: Shop = {}, now = currentTime()) {
+  yield* repository.lockCart(caller.id, now)
   const itemCount = yield* repository.deleteItems(caller.id, now)
   if (itemCount > 0) {
     const { id, owner, version } = yield* touchCart(caller, now)

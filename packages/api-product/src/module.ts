@@ -11,6 +11,11 @@ export const { emit, plugin, problem, responses } = defineModule('api-product', 
       title: 'Product not found',
       detail: 'There is no product with this id: GET /product lists the products.',
     },
+    'import-not-found': {
+      status: 404,
+      title: 'Import not found',
+      detail: 'There is no import with this id, or it began more than 30 days ago.',
+    },
     'product-exists': {
       status: 409,
       title: 'The id belongs to another product',

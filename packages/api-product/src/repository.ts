@@ -1,4 +1,16 @@
-import { byEngine, forUpdate, join, many, maybeOne, one, run, type Sql, send, sql } from '@mortise/module-sdk'
+import {
+  byEngine,
+  type Database,
+  forUpdate,
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  type Sql,
+  send,
+  sql,
+} from '@mortise/module-sdk'
 import type { Product } from './schemas.ts'
 import type { Range } from './terms.ts'
 
@@ -64,6 +76,12 @@ export const deleteProduct = (id: string, now: number) =>
   run(
     sql`UPDATE product SET deleted_at = ${now}, version = version + 1, updated_at = ${now} WHERE id = ${id}`,
     1,
+  )
+
+/** The products after this id, at most 200, in the order of the ids. */
+export const allProducts = (database: Database, after: string) =>
+  database.many<ProductRow>(
+    sql`SELECT ${columns} FROM product WHERE id > ${after} AND deleted_at IS NULL ORDER BY id LIMIT 200`,
   )
 
 export function* replaceTerms(id: string, before: readonly string[], after: readonly string[]) {

@@ -1,5 +1,5 @@
 import { many, run, sql } from '@mortise/module-sdk'
-import type { Reserved } from '../../../../api-cart/src/repository.ts'
+import type { ExpiredRow } from '../../../../api-cart/src/repository.ts'
 import type { Seams } from '../../harness/seams.ts'
 
 /** A pending purchase, and a reservation, expires after this time, in milliseconds. */
@@ -66,11 +66,11 @@ export const bugs: Readonly<Record<string, Seams>> = {
   'an expired reservation is given back twice': {
     'api-cart/repository.takeExpired': () =>
       function* (_limit, now) {
-        const again = yield* many<Reserved>(sql`
-          DELETE FROM cart_reservation WHERE expires_at = 0 RETURNING product, quantity, expires_at AS "expiresAt"`)
-        const expired = yield* many<Reserved>(sql`
-          UPDATE cart_reservation SET expires_at = 0
-          WHERE expires_at <= ${now} RETURNING product, quantity, expires_at AS "expiresAt"`)
+        const columns = sql`cart_id AS "cartId", product, quantity, expires_at AS "expiresAt"`
+        const again = yield* many<ExpiredRow>(sql`
+          DELETE FROM cart_reservation WHERE expires_at = 0 RETURNING ${columns}`)
+        const expired = yield* many<ExpiredRow>(sql`
+          UPDATE cart_reservation SET expires_at = 0 WHERE expires_at <= ${now} RETURNING ${columns}`)
         return [...again, ...expired]
       },
   },
