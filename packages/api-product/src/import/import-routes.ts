@@ -16,6 +16,7 @@ import { Import, NewImport, NewProduct, type Product } from '../schemas.ts'
 import { invalidCurrencies, toProduct } from '../service.ts'
 import { csvHeader, toCsv } from './csv.ts'
 import { showImport, startImport } from './imports.ts'
+import { toJsonLine } from './json-lines.ts'
 import type { Check } from './read-products.ts'
 
 /** The routes of imports and exports, for managers. */
@@ -79,7 +80,7 @@ const exports = {
   jsonl: {
     type: 'application/jsonl',
     head: '',
-    lineOf: ({ version, createdAt, updatedAt, ...product }: Product) => `${JSON.stringify(product)}\n`,
+    lineOf: toJsonLine,
   },
 }
 
