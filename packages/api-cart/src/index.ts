@@ -1,8 +1,9 @@
 import { deleteExpired } from '@mortise/module-sdk'
 import { plugin } from './module.ts'
-import { expireReservations, reserving, takeReserved } from './reservation.ts'
+import { expireReservations, takeReserved } from './reservation.ts'
 import { cartRoutes } from './routes.ts'
 import { addItem, claimCart, takeFromCart } from './service.ts'
+import { reserving } from './shelf.ts'
 
 export default plugin(async (app, { database, settings, contracts, everyMinute, onClaim }) => {
   const catalog = contracts.get('catalog')

@@ -4,7 +4,7 @@ import type { CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
 import type { Reservation } from './schemas.ts'
-import { assertForSale, type Shop } from './shelf.ts'
+import { assertForSale, reserving, type Shop } from './shelf.ts'
 
 /**
  * A reservation holds stock for the lines of a cart: it has been taken from the catalogue. It never
@@ -12,10 +12,6 @@ import { assertForSale, type Shop } from './shelf.ts'
  * sells it, so that this happens once, whatever races. Every transaction locks the cart first, then
  * the reservation, then products.
  */
-
-/** The catalogue that carts reserve stock of; undefined if they reserve none. */
-export const reserving = ({ catalog, reservationMinutes = 0 }: Shop) =>
-  reservationMinutes > 0 ? catalog : undefined
 
 /** Takes the stock of all lines, or of none. Repeating it renews what is reserved. */
 export function* reserve(caller: Caller, shop: Shop, now = currentTime()): Transaction<Reservation> {
@@ -41,19 +37,6 @@ export function* reserve(caller: Caller, shop: Shop, now = currentTime()): Trans
   const expiresAt = now + (shop.reservationMinutes as number) * 60_000
   yield* repository.insertReservation(cart.id, limited, expiresAt)
   return { expiresAt: timestamp(expiresAt), items: limited }
-}
-
-/** What the caller's cart has reserved. */
-export function* reservedBy(caller: Caller, shop: Shop, now: number): Transaction<repository.Reserved[]> {
-  return reserving(shop) ? yield* repository.findReservation(caller.id, now) : []
-}
-
-/** The reservation as clients see it. */
-export function shownReservation(reserved: readonly repository.Reserved[]) {
-  const [first] = reserved
-  if (!first) return {}
-  const items = reserved.map(({ product, quantity }) => ({ product, quantity }))
-  return { reservation: { expiresAt: timestamp(first.expiresAt), items } }
 }
 
 /** Gives back what the lines of a cart do not have any more. */

@@ -11,7 +11,7 @@ import {
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { mergingReservations, reservedBy, shownReservation, trimReservation } from './reservation.ts'
+import { mergingReservations, trimReservation } from './reservation.ts'
 import {
   type Cart,
   type CartItem,
@@ -20,7 +20,17 @@ import {
   type NewContents,
   type NewItem,
 } from './schemas.ts'
-import { adjusted, assertForSale, type Shelf, type Shop, shelfFor, shownAs, totalOf } from './shelf.ts'
+import {
+  adjusted,
+  assertForSale,
+  reservedBy,
+  type Shelf,
+  type Shop,
+  shelfFor,
+  shownAs,
+  shownReservation,
+  totalOf,
+} from './shelf.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired

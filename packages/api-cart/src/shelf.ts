@@ -1,7 +1,15 @@
 import type { CatalogContract, CatalogProduct, PricingContract } from '@mortise/api-product/contract'
-import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import {
+  type Caller,
+  type Money,
+  sumMoney,
+  type Transaction,
+  timesMoney,
+  timestamp,
+} from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
+import * as repository from './repository.ts'
 import type { Cart, CartItem, Warning } from './schemas.ts'
 
 /** What a catalogue knows of products in a cart. Without a catalogue there is no shelf. */
@@ -14,6 +22,10 @@ export interface Shop {
   readonly reservationMinutes?: number
 }
 
+/** The catalogue that carts reserve stock of; undefined if they reserve none. */
+export const reserving = ({ catalog, reservationMinutes = 0 }: Shop) =>
+  reservationMinutes > 0 ? catalog : undefined
+
 /** The products that exist, by their ids. */
 export type Shelf = ReadonlyMap<string, CatalogProduct> | undefined
 
@@ -25,6 +37,19 @@ export function* shelfFor(
   if (!catalog) return undefined
   const products = lines.length === 0 ? [] : yield* catalog.resolve(lines.map(({ product }) => product))
   return new Map(products.map((product) => [product.product, product]))
+}
+
+/** What the caller's cart has reserved. */
+export function* reservedBy(caller: Caller, shop: Shop, now: number): Transaction<repository.Reserved[]> {
+  return reserving(shop) ? yield* repository.findReservation(caller.id, now) : []
+}
+
+/** The reservation as clients see it. */
+export function shownReservation(reserved: readonly repository.Reserved[]) {
+  const [first] = reserved
+  if (!first) return {}
+  const items = reserved.map(({ product, quantity }) => ({ product, quantity }))
+  return { reservation: { expiresAt: timestamp(first.expiresAt), items } }
 }
 
 /** @throws {Problem} `unknown-product` if the catalogue does not sell one of the products */

@@ -231,7 +231,7 @@ class Interruption {
   }
 }
 
-testOnEngines('an import that was interrupted goes on where it was', async (t) => {
+testOnEngines('an import that was interrupted continues where it was', async (t) => {
   const { host, manager } = await shop(t)
   const { database } = host
   const check = () => []

@@ -6,7 +6,7 @@ import { readJsonLines } from './json-lines.ts'
 /** One product of a file, or what is wrong with it. */
 export type Entry = { readonly product: NewProduct } | { readonly errors: readonly ImportError[] }
 
-/** What a file has on some of its lines, the first of which is `line`: a value, or why there is none. */
+/** What a file has, from this line on: a value, or why there is none. */
 export interface Read {
   readonly line: number
   readonly value?: unknown

@@ -11,7 +11,7 @@ const MEMORY = 200
 
 /** No mistake: what takes minutes takes moments, and hosts do it at once instead of in turn. */
 export const expiresSoon = 'pending purchases and reservations expire soon'
-/** What the hosts are told, in minutes. */
+/** The setting of the hosts. */
 export const reservationMinutes = 10
 
 /** Mistakes that the author of a catalogue, or of purchases, could make. */
