@@ -14,8 +14,8 @@ export interface CatalogProduct {
   readonly name: string
   readonly image: { readonly url: string; readonly alt: string } | null
   /**
-   * The price of one, in the currency that all products of the call have in common; without one,
-   * the first of its own prices.
+   * The price of one, in a currency that all products of the call have in common; without one, the
+   * first of its own prices.
    */
   readonly price: Money
   /** Whether it may be sold. */

@@ -190,15 +190,16 @@ function amongThese(ids: readonly string[]) {
   })
 }
 
+/** In the order of the ids, so that a cart and its purchase find the same first currency. */
 const resolved = (ids: readonly string[]) => sql`
   SELECT id AS product, name, images, prices, stock, active FROM product
-  WHERE id ${amongThese(ids)} AND deleted_at IS NULL`
+  WHERE id ${amongThese(ids)} AND deleted_at IS NULL ORDER BY id`
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))
 
 /** Every transaction locks products in the order of their ids, so that none waits for another in a circle. */
 export const lockCatalogRows = (ids: readonly string[]) =>
-  many<CatalogRow>(sql`${resolved(ids)} ORDER BY id ${forUpdate}`)
+  many<CatalogRow>(sql`${resolved(ids)} ${forUpdate}`)
 
 /** Also deleted ones: what is given back is there when a product gets the id again. */
 export const lockProducts = (ids: readonly string[]) =>
