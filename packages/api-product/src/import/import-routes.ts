@@ -68,7 +68,7 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
         schema: { summary: `Export all products as ${type}`, security, response: { 200: Binary(type) } },
       },
       async (_request, reply) => {
-        reply.type(type).header('content-disposition', `attachment; filename="products.${format}"`)
+        reply.type(type)
         return Readable.from(linesOf(database, head, lineOf))
       },
     )
