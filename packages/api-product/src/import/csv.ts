@@ -1,6 +1,5 @@
 import type { Product } from '../schemas.ts'
-import { parseJson } from './json-lines.ts'
-import type { Read } from './read-products.ts'
+import { parseJson, type Read } from './json-lines.ts'
 
 /**
  * Products as lines of CSV (RFC 4180). A cell is empty for null, and for an empty list or object.

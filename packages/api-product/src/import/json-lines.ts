@@ -1,7 +1,13 @@
 import type { Product } from '../schemas.ts'
-import type { Read } from './read-products.ts'
 
 /** Products as lines of JSON (https://jsonlines.org). */
+
+/** What a file has, from this line on: a value, or why there is none. */
+export interface Read {
+  readonly line: number
+  readonly value?: unknown
+  readonly detail?: string
+}
 
 export const toJsonLine = ({ version, createdAt, updatedAt, ...product }: Product) =>
   `${JSON.stringify(product)}\n`

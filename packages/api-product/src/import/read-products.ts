@@ -6,13 +6,6 @@ import { readJsonLines } from './json-lines.ts'
 /** One product of a file, or what is wrong with it. */
 export type Entry = { readonly product: NewProduct } | { readonly errors: readonly ImportError[] }
 
-/** What a file has, from this line on: a value, or why there is none. */
-export interface Read {
-  readonly line: number
-  readonly value?: unknown
-  readonly detail?: string
-}
-
 /** What is wrong with a value as a product. */
 export type Check = (value: unknown) => readonly Omit<ImportError, 'line'>[]
 
