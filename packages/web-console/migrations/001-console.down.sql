@@ -1,0 +1,2 @@
+DROP TABLE console_link;
+DROP TABLE console_session;
