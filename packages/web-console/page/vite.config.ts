@@ -3,28 +3,20 @@ import { defineConfig } from 'vite'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** The module serves `dist/page`: flat files with a hash in their names, and the manifest that names the entry. */
+/** `dist/page/index.html`, and `asset/` with files that have a hash in their names. */
 export default defineConfig({
   root: at('.'),
   base: './',
-  publicDir: at('public'),
+  publicDir: false,
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: at('../dist/page'),
+    assetsDir: 'asset',
     emptyOutDir: true,
-    manifest: 'manifest.json',
     target: 'es2023',
-    // A strict policy allows neither inline files nor inline scripts.
+    // The strict policy of the page allows no inline files or scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: {
-      input: at('src/main.tsx'),
-      output: {
-        entryFileNames: '[name]-[hash].js',
-        chunkFileNames: '[name]-[hash].js',
-        assetFileNames: '[name]-[hash][extname]',
-      },
-    },
   },
 })
