@@ -22,6 +22,7 @@ import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
 import { OwnSecrets } from './control/own-secrets.ts'
+import { processOf } from './control/run-command.ts'
 import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED, WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
@@ -80,6 +81,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly parent?: Parent | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
+  /** The file of the command that started it, for a module that operates the application. */
+  readonly command?: string | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -199,6 +202,7 @@ export class Application {
       environment,
       ownsProcess = false,
       development,
+      command,
       signal,
     }: ApplicationOptions,
     listener: ControlListener,
@@ -300,6 +304,8 @@ export class Application {
         tokens,
         notReady,
         hostsDiffer,
+        operated:
+          command === undefined ? undefined : processOf(directory, command, () => application?.url ?? ''),
         metrics: figures,
         limits,
         shares,

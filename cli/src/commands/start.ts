@@ -85,6 +85,7 @@ export const command: Command = {
     const directory = await application()
     const place = {
       directory,
+      command: join(calledFolder(), 'bin.js'),
       port: portOf(options.port),
       host: options.host as string | undefined,
     }
