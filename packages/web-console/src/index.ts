@@ -1,10 +1,32 @@
+import { deleteExpired } from '@mortise/module-sdk'
+import { apiRoutes } from './api-routes.ts'
+import { Commands } from './commands.ts'
 import { plugin } from './module.ts'
+import { nowRoutes } from './now-routes.ts'
 import { builtPage, pageRoutes } from './page.ts'
+import { readRoutes } from './read-routes.ts'
+import { Rights } from './rights.ts'
+import { Ring } from './ring.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { Sessions } from './sessions.ts'
 
 /** @param page the folder with the built page */
-export const consoleModule = (page = builtPage) =>
-  plugin(async (app) => {
+export const consoleModule = (page = builtPage, ring = new Ring()) =>
+  plugin(async (app, context) => {
+    const { database, operator, settings, everyMinute } = context
+    const parts = {
+      sessions: new Sessions(database, settings),
+      operator,
+      rights: new Rights(operator, settings),
+    }
+    const commands = new Commands(operator)
     pageRoutes(app, page)
+    sessionRoutes(app, parts)
+    apiRoutes(app, parts)
+    readRoutes(app, parts, commands)
+    nowRoutes(app, parts, ring, context)
+    everyMinute('sessions', () => deleteExpired('console_session'))
+    everyMinute('links', () => deleteExpired('console_link'))
   })
 
 export default consoleModule()

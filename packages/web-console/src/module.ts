@@ -1,11 +1,12 @@
 import { defineModule } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
 import { Settings } from './settings.ts'
 
 export const { plugin, problem, responses } = defineModule('web-console', {
   settings: Settings,
   problems: {
     'page-not-built': {
-      status: 503,
+      status: 404,
       title: 'The page of the console is not built',
       detail: 'Run "npm run build" in the folder of the package web-console, and install it again.',
     },
@@ -24,6 +25,22 @@ export const { plugin, problem, responses } = defineModule('web-console', {
       title: 'The request does not come from the page',
       detail:
         'Nothing was done. A request that changes something needs the header X-Console: 1, and must come from the page of the same origin.',
+    },
+    'no-such-command': {
+      status: 404,
+      title: 'The console has no such command',
+      detail: 'The console runs a fixed list of commands: type the others.',
+    },
+    'command-failed': {
+      status: 409,
+      title: 'The command has failed',
+      members: { command: Type.Object({ code: Type.String(), exitCode: Type.Integer() }) },
+    },
+    'changes-off': { status: 403, title: 'The console may not change the application' },
+    'sign-in-too-old': {
+      status: 403,
+      title: 'The sign-in is too old for a change',
+      detail: 'Nothing was done. A change needs a sign-in of the last five minutes: sign in again.',
     },
     'link-not-valid': {
       status: 401,
