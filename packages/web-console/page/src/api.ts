@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { isLeftAlone } from './activity.ts'
 
 // Not `new URL('..', import.meta.url)`: Vite takes that for the name of a file.
 const script = import.meta.url
@@ -24,8 +25,8 @@ export interface Session {
 
 /** Undefined until it is known, null if nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
-/** Why the session has ended, for the view that signs in. */
-export const endedBecause = signal<'idle' | 'ended' | undefined>(undefined)
+/** Whether a session has ended without a sign-out. */
+export const hasEnded = signal(false)
 
 /** A failure of RFC 9457, or of the way to the host. */
 export class Problem extends Error {
@@ -75,7 +76,8 @@ export interface Response200<Body> {
 export async function request<Body>(path: string, call: Call = {}): Promise<Response200<Body>> {
   const { method = 'GET', body, ifMatch, signal } = call
   const headers: Record<string, string> = { accept: 'application/json' }
-  if (method !== 'GET') headers['x-console'] = '1'
+  // What the page reads by itself does not keep the session alive.
+  if (method !== 'GET' || isLeftAlone()) headers['x-console'] = method === 'GET' ? 'poll' : '1'
   if (method !== 'GET' && path.startsWith('api/')) headers['idempotency-key'] = crypto.randomUUID()
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
@@ -97,7 +99,7 @@ export async function request<Body>(path: string, call: Call = {}): Promise<Resp
   if (response.ok) return { body: parsed as Body, etag: response.headers.get('etag') }
   const problem = new Problem(response.status, (parsed ?? {}) as Partial<Problem>)
   if (problem.status === 401 && path !== 'session' && session.value) {
-    endedBecause.value = 'ended'
+    hasEnded.value = true
     session.value = null
   }
   throw problem

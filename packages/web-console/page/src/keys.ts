@@ -1,5 +1,5 @@
 import { go, href } from './route.ts'
-import { isThere, type ViewName } from './shell.tsx'
+import { isThere, type ViewName } from './sections.ts'
 
 const places: Readonly<Record<string, ViewName>> = {
   n: 'now',

@@ -3,11 +3,10 @@ import './styles/shell.css'
 import './styles/parts.css'
 import './styles/views.css'
 import { render } from 'preact'
-import { endedBecause, readSession, session } from './api.ts'
+import { readSession, session } from './api.ts'
 import { toProblem } from './load.ts'
 import { Shell } from './shell.tsx'
 import { SignIn, signInWithLink } from './sign-in.tsx'
-import { watchIdle } from './idle.ts'
 import { readTheme } from './theme.ts'
 import { ProblemNote } from './ui/parts.tsx'
 import { signal } from '@preact/signals'
@@ -29,14 +28,12 @@ async function start() {
   failed.value = undefined
   try {
     if (!(await signInWithLink())) await readSession()
-    endedBecause.value = undefined
   } catch (error) {
     failed.value = toProblem(error)
   }
 }
 
 readTheme()
-watchIdle()
 const root = document.getElementById('page')
 if (root) render(<Page />, root)
 void start()

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { has, may, session } from './api.ts'
+import { may, session } from './api.ts'
 import { caller } from './format.ts'
 import icon from './icon.svg'
-import { signOut } from './idle.ts'
 import { watchKeys } from './keys.ts'
 import { followLinks, href, view } from './route.ts'
+import { isThere, sections, type ViewName } from './sections.ts'
+import { signOut } from './sign-out.ts'
 import { texts } from './texts.ts'
 import { nextTheme, theme } from './theme.ts'
 import { Icon, type IconName } from './ui/icon.tsx'
@@ -12,25 +13,6 @@ import { Badge, Empty } from './ui/parts.tsx'
 import { Toasts } from './ui/toast.tsx'
 import { Keys } from './ui/keys-window.tsx'
 import { View } from './view.tsx'
-
-export type ViewName = keyof typeof texts.views
-
-const sections: readonly (readonly [keyof typeof texts.sections, readonly ViewName[]])[] = [
-  ['host', ['now', 'modules', 'jobs', 'audit']],
-  ['shop', ['purchases', 'carts', 'products']],
-  ['flow', ['events', 'webhooks']],
-]
-
-const needs: Partial<Record<ViewName, string>> = {
-  purchases: 'api-purchase',
-  carts: 'api-cart',
-  products: 'api-product',
-  events: 'api-event',
-  webhooks: 'api-event',
-}
-
-/** A view of a module appears while the module serves. */
-export const isThere = (name: ViewName): boolean => needs[name] === undefined || has(needs[name])
 
 const Entry = ({ name }: { readonly name: ViewName }) => (
   <a href={name === 'now' ? href() : href(name)} aria-current={view.value === name ? 'page' : undefined}>

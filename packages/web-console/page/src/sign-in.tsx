@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
-import { base, endedBecause, Problem, readSession, request, type Session, session } from './api.ts'
+import { base, hasEnded, type Problem, readSession, request, type Session, session } from './api.ts'
 import icon from './icon.svg'
 import { toProblem } from './load.ts'
 import { texts } from './texts.ts'
@@ -36,7 +36,7 @@ export function SignIn() {
         <img src={icon} alt="" width="36" height="36" />
         <h1>{texts.console}</h1>
       </div>
-      {endedBecause.value && <Note>{endedBecause.value === 'idle' ? t.idle : t.ended}</Note>}
+      {hasEnded.value && <Note>{t.ended}</Note>}
       {linkProblem.value && (
         <Note tone="bad">
           <p class="strong">{linkProblem.value.title}</p>
@@ -63,7 +63,7 @@ export function SignInForm({ done }: { readonly done?: () => void }) {
     setProblem(undefined)
     try {
       await open({ token })
-      endedBecause.value = undefined
+      hasEnded.value = false
       linkProblem.value = undefined
       done?.()
     } catch (error) {

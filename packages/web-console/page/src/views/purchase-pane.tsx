@@ -9,7 +9,7 @@ import { Card, Copy, Note, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { ClosePane } from '../ui/split.tsx'
 import { toast } from '../ui/toast.tsx'
 import { PurchaseHistory } from './purchase-history.tsx'
-import { allowedFor, type Purchase, Status } from './purchases.tsx'
+import { allowedFor, type Purchase, Status } from './purchase.tsx'
 
 const t = texts.purchases
 

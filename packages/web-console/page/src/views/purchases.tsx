@@ -1,29 +1,15 @@
-import { get, may, Problem, query, request, session } from '../api.ts'
+import { get, may, query, session } from '../api.ts'
 import { caller, count } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { formatMoney, type Money } from '../money.ts'
+import { formatMoney } from '../money.ts'
 import { go, href, route, setQuery } from '../route.ts'
 import { texts } from '../texts.ts'
-import { Badge, Choices, Empty, Find, Head, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
+import { Choices, Empty, Find, Head, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { Split } from '../ui/split.tsx'
+import { type Purchase, Status } from './purchase.tsx'
 import { PurchasePane } from './purchase-pane.tsx'
 
 const t = texts.purchases
-
-export interface Purchase {
-  readonly id: string
-  readonly number: number
-  readonly status: string
-  readonly itemCount: number
-  readonly totalQuantity: number
-  readonly total: Money | null
-  readonly note: string | null
-  readonly reference: string | null
-  readonly version: number
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly owner?: string
-}
 
 interface Page {
   readonly data: readonly Purchase[]
@@ -32,18 +18,6 @@ interface Page {
   readonly total?: number
   readonly totalIsExact?: boolean
 }
-
-export const tones = {
-  pending: 'warn',
-  confirmed: 'info',
-  completed: 'ok',
-  cancelled: 'idle',
-  expired: 'idle',
-} as const
-
-export const Status = ({ status }: { readonly status: string }) => (
-  <Badge tone={tones[status as keyof typeof tones] ?? 'idle'}>{t.statuses[status] ?? status}</Badge>
-)
 
 const ROWS = 25
 
@@ -197,14 +171,4 @@ function Foot({ data: { data, page, pages = 1, total, totalIsExact = true } }: {
       </span>
     </div>
   )
-}
-
-/** The statuses that a purchase can change to: the host lists them when it refuses the present one. */
-export async function allowedFor({ id, status }: Purchase): Promise<readonly string[]> {
-  try {
-    await request(`api/purchase/${id}`, { method: 'PATCH', body: { status } })
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'illegal-transition') return error.allowed ?? []
-  }
-  return []
 }
