@@ -168,7 +168,7 @@ export const texts = {
       heap: 'heap',
       rss: 'resident',
       commits: 'commits',
-      grouped: 'writes',
+      writes: 'writes',
       lag: 'events',
       jobs: 'jobs',
       database: 'database',

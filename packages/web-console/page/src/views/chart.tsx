@@ -17,7 +17,7 @@ interface Props {
 /** Lines of the last hour. Its legend says in words what the pointer shows, or else the latest values. */
 export function Chart({ chart, times }: Props) {
   const place = useRef<HTMLDivElement>(null)
-  const plot = useRef<uPlot>()
+  const plot = useRef<uPlot | undefined>(undefined)
   const [at, setAt] = useState<number | null>(null)
   const { title, series, format } = chart
   const names = series.map(({ name }) => name).join(' ')
@@ -108,7 +108,7 @@ function optionsOf({ series, format }: ChartOf, element: HTMLElement, show: (ind
         width: 1.5,
         points: { show: false },
         spanGaps: false,
-        ...(series.length === 1 && { fill: `color-mix(in oklab, ${strokes[index]} 12%, transparent)` }),
+        ...(series.length === 1 && { fill: strokes[index]?.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.12)') ?? muted }),
       })),
     ],
   }
