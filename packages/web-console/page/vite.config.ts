@@ -8,6 +8,8 @@ export default defineConfig({
   root: at('.'),
   base: './',
   publicDir: false,
+  // Other packages of this repository have another Preact.
+  resolve: { dedupe: ['preact'] },
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
@@ -15,6 +17,7 @@ export default defineConfig({
     assetsDir: 'asset',
     emptyOutDir: true,
     target: 'es2023',
+    cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
     // The strict policy of the page allows no inline files or scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -22,8 +22,9 @@ addEventListener('popstate', () => {
   route.value = read()
 })
 
-/** The address of a view: `href('purchases', id)`. */
-export const href = (...path: readonly string[]): string => base + path.map(encodeURIComponent).join('/')
+/** The address of a view: `href('purchases', id)`. The first view has no slash at its end. */
+export const href = (...path: readonly string[]): string =>
+  (base + path.map(encodeURIComponent).join('/')).replace(/\/$/, '')
 
 export function go(address: string, { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address)

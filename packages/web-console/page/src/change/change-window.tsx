@@ -11,7 +11,7 @@ import { Run } from './run.tsx'
 
 const t = texts.changes
 
-/** A command that changes the application, as `app` takes it. */
+/** A command that changes the application, by its name in the console. */
 export interface Change {
   readonly title: string
   readonly command: string
@@ -21,18 +21,17 @@ export interface Change {
 
 interface Planned {
   readonly id: string
-  readonly command?: string
-  readonly plan: Plan | null
-  readonly text?: string
+  readonly command: string
+  readonly plan: Plan
 }
 
 const quoted = (text: string) => (/^[\w@./:=^~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
-/** What to type instead. */
-export const commandOf = ({ command, args, options = {} }: Change): string =>
+/** What to type instead: `config-set` is `app config set` there. */
+const commandOf = ({ command, args, options = {} }: Change): string =>
   [
     'app',
-    command,
+    command.replace(/^(config|events|work)-/, '$1 '),
     ...args.map(quoted),
     ...Object.entries(options).map(([name, value]) => (value === true ? `--${name}` : `--${name} ${quoted(String(value))}`)),
   ].join(' ')
@@ -110,7 +109,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
       </Window>
     )
   if (running !== undefined) return <Run id={running} title={change.title} close={done} />
-  const isTrust = planned?.plan && modulesIn(planned.plan).length > 0
+  const isTrust = planned && modulesIn(planned.plan).length > 0
   return (
     <Window
       title={change.title}
@@ -138,7 +137,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
       )}
       {planned && (
         <>
-          <PlanView plan={planned.plan} text={planned.text} />
+          <PlanView plan={planned.plan} />
           <label class="check">
             <input type="checkbox" checked={hasRead} onChange={(event) => setRead(event.currentTarget.checked)} />
             {isTrust ? t.consent : t.consentPlain}

@@ -7,8 +7,8 @@ import { type ModulePlan, modulesIn, type Plan, toText } from './plan.ts'
 const t = texts.changes
 
 /** What a change does, before it is agreed to. */
-export function PlanView({ plan, text }: { readonly plan: Plan | null; readonly text: string | undefined }) {
-  if (!plan) return <Note>{text ?? t.noPlan}</Note>
+export function PlanView({ plan }: { readonly plan: Plan }) {
+  if (plan.digest === undefined) return <Note>{t.noPlan}</Note>
   const modules = modulesIn(plan)
   const { changes = [], undo = [], drops = [] } = plan.plan ?? {}
   return (
@@ -27,7 +27,6 @@ export function PlanView({ plan, text }: { readonly plan: Plan | null; readonly 
       {modules.map((module) => (
         <ModuleCard key={module.id} module={module} />
       ))}
-      {modules.length === 0 && text && <pre>{text}</pre>}
       <details>
         <summary class="small muted">{t.details}</summary>
         <Json value={plan} />

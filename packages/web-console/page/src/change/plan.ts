@@ -30,6 +30,8 @@ export interface ModulePlan {
 }
 
 export interface Plan {
+  /** Which plan it is; absent for a change that needs none. */
+  readonly digest?: string
   readonly generation?: number
   readonly to?: number
   readonly installed?: readonly ModulePlan[]

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { get, Problem, readSession } from '../api.ts'
+import { get, type Problem, readSession } from '../api.ts'
 import { toProblem } from '../load.ts'
 import { texts } from '../texts.ts'
 import { Window } from '../ui/dialog.tsx'
-import { Badge, Json, Note, ProblemNote } from '../ui/parts.tsx'
+import { Json, Note, ProblemNote } from '../ui/parts.tsx'
 
 const t = texts.changes
 
@@ -11,11 +11,15 @@ interface Progress {
   readonly state: 'running' | 'done' | 'failed'
   readonly lines: readonly string[]
   readonly result?: unknown
-  readonly problem?: Partial<Problem>
-  readonly watch?: { readonly state: string; readonly reason?: string | null }
+  readonly problem?: { readonly code: string; readonly message: string; readonly hint?: string; readonly exitCode?: number }
+  /** Whether the change has settled; false while the host still watches it. */
+  readonly watch?: boolean
 }
 
-/** Follows a change until it has ended and settled. A switch of generations interrupts requests of the page for a moment. */
+/** The exit code of a change that the host took back. */
+const REVERTED = 5
+
+/** Follows a change to its end. The switch of generations may interrupt a request of the page. */
 export function Run({ id, title, close }: { readonly id: string; readonly title: string; close(): void }) {
   const [progress, setProgress] = useState<Progress>()
   const [problem, setProblem] = useState<Problem>()
@@ -25,18 +29,15 @@ export function Run({ id, title, close }: { readonly id: string; readonly title:
     const read = async (): Promise<void> => {
       try {
         const found = await get<Progress>(`operator/change/${id}`)
+        // What the change has brought appears while it is watched.
+        await readSession().catch(() => undefined)
         misses = 0
         if (!isOpen) return
         setProgress(found)
-        setProblem(undefined)
-        if (found.state !== 'running' && found.watch?.state !== 'watching') {
-          void readSession().catch(() => undefined)
-          return
-        }
+        if (found.state !== 'running') return
       } catch (error) {
-        if (!isOpen) return
         misses += 1
-        if (misses > 20) return setProblem(toProblem(error))
+        if (isOpen && misses > 20) return setProblem(toProblem(error))
       }
       setTimeout(() => isOpen && void read(), 700)
     }
@@ -45,7 +46,7 @@ export function Run({ id, title, close }: { readonly id: string; readonly title:
       isOpen = false
     }
   }, [id])
-  const { state = 'running', lines = [], result, watch } = progress ?? {}
+  const { state = 'running', lines = [], result, watch, problem: failure } = progress ?? {}
   return (
     <Window
       title={title}
@@ -56,27 +57,30 @@ export function Run({ id, title, close }: { readonly id: string; readonly title:
         </button>
       }
     >
-      <ol class="steps" aria-live="polite">
-        <li>
-          <Step state={state === 'running' ? 'running' : state === 'done' ? 'done' : 'failed'} />
-          {state === 'running' ? t.running : state === 'done' ? t.serves : t.failed}
-        </li>
-        {watch && (
-          <li>
-            <Step state={watch.state === 'watching' ? 'running' : watch.state === 'settled' ? 'done' : 'failed'} />
-            <span>
-              {watch.state === 'watching' ? t.watching : watch.state === 'settled' ? t.settled : t.reverted}
-              <span class="small muted block">
-                {watch.state === 'watching' ? t.watchingLead : (watch.reason ?? '')}
-              </span>
-            </span>
-          </li>
+      <div class="steps" aria-live="polite">
+        {state === 'running' && (
+          <Note icon="refresh">
+            <p class="strong">{t.running}</p>
+            <p>{t.watchingLead}</p>
+          </Note>
         )}
-      </ol>
-      {progress?.problem && <ProblemNote problem={new Problem(409, progress.problem)} />}
-      {problem && <ProblemNote problem={problem} />}
+        {state === 'done' && (
+          <Note tone="ok">
+            <p class="strong">{t.serves}</p>
+            {watch !== undefined && <p>{watch ? t.settled : t.watching}</p>}
+          </Note>
+        )}
+        {failure && (
+          <Note tone="bad">
+            <p class="strong">{failure.exitCode === REVERTED ? t.reverted : t.failed}</p>
+            <p class="wrap">{failure.message}</p>
+            {failure.hint && <p class="wrap">{failure.hint}</p>}
+          </Note>
+        )}
+        {problem && <ProblemNote problem={problem} />}
+      </div>
       {lines.length > 0 && (
-        <details open={state === 'failed'}>
+        <details>
           <summary>{t.log}</summary>
           <pre>{lines.join('\n')}</pre>
         </details>
@@ -87,18 +91,6 @@ export function Run({ id, title, close }: { readonly id: string; readonly title:
           <Json value={result} />
         </details>
       )}
-      {watch && watch.state !== 'watching' && watch.state !== 'settled' && (
-        <Note tone="bad">
-          <p class="strong">{t.reverted}</p>
-          {watch.reason && <p>{watch.reason}</p>}
-        </Note>
-      )}
     </Window>
   )
 }
-
-const Step = ({ state }: { readonly state: 'running' | 'done' | 'failed' }) => (
-  <Badge tone={state === 'done' ? 'ok' : state === 'failed' ? 'bad' : 'info'}>
-    {state === 'running' ? texts.changes.running : state === 'done' ? texts.changes.done : texts.jobs.failed}
-  </Badge>
-)

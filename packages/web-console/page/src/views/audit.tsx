@@ -99,7 +99,9 @@ const Table = ({ records, chosen }: { readonly records: readonly AuditRecord[]; 
               {record.action}
             </a>
           </td>
-          <td class="wrap">{record.object}</td>
+          <td class="cut" title={record.object}>
+            {record.object}
+          </td>
           <td class="c-md muted cut" title={record.actor}>
             {caller(record.actor)}
           </td>

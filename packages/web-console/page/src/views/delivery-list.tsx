@@ -116,8 +116,7 @@ function Row({ webhook, delivery, changed }: RowProps) {
             {t.states[delivery.state]}
             {delivery.status !== null && ` · ${delivery.status}`}
           </Badge>
-          <span class="small muted">
-            {' '}
+          <span class="small muted block">
             <code>{shortId(delivery.subject)}</code> · <Time at={delivery.createdAt} />
           </span>
         </summary>

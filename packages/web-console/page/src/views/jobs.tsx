@@ -64,8 +64,8 @@ export default function Jobs() {
             <Failures
               title={t.failures}
               rows={data.work.failed.map(({ id, module, work, ...rest }) => ({ ...rest, id, what: `${module}/${work}` }))}
-              replay={(id) => setChange({ command: 'work', args: ['replay', id], title: t.replayTitle(id) })}
-              discard={(id) => setChange({ command: 'work', args: ['discard', id], title: t.discardTitle(id) })}
+              replay={(id) => setChange({ command: 'work-replay', args: [id], title: t.replayTitle(id) })}
+              discard={(id) => setChange({ command: 'work-discard', args: [id], title: t.discardTitle(id) })}
             />
           )}
           <HandlersCard handlers={data.events.subscriptions} />
@@ -77,8 +77,8 @@ export default function Jobs() {
                 id: event,
                 what: `${module}: ${type}`,
               }))}
-              replay={(id) => setChange({ command: 'events', args: ['replay', id], title: t.replayTitle(id) })}
-              discard={(id) => setChange({ command: 'events', args: ['discard', id], title: t.discardTitle(id) })}
+              replay={(id) => setChange({ command: 'events-replay', args: [id], title: t.replayTitle(id) })}
+              discard={(id) => setChange({ command: 'events-discard', args: [id], title: t.discardTitle(id) })}
             />
           )}
         </div>

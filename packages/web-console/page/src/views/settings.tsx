@@ -51,7 +51,7 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
       onSubmit={(event) => {
         event.preventDefault()
         if (value === undefined || !isChanged) return
-        change({ title: t.change(name), command: 'config', args: ['set', setting.key, value] })
+        change({ title: t.change(name), command: 'config-set', args: [setting.key, value] })
       }}
     >
       <div>
@@ -94,7 +94,7 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
               <button
                 type="button"
                 class="button tiny"
-                onClick={() => change({ title: t.change(name), command: 'config', args: ['unset', setting.key] })}
+                onClick={() => change({ title: t.change(name), command: 'config-unset', args: [setting.key] })}
               >
                 {t.reset}
               </button>
