@@ -42,6 +42,8 @@ export class Problem extends Error {
   }[]
   readonly allowed: readonly string[] | undefined
   readonly requestId: string | undefined
+  /** Of a command that failed. */
+  readonly command: { readonly code: string; readonly exitCode: number } | undefined
 
   constructor(status: number, body: Partial<Omit<Problem, 'status'>>) {
     super(body.detail ?? body.title)
@@ -53,6 +55,7 @@ export class Problem extends Error {
     this.errors = body.errors ?? []
     this.allowed = body.allowed
     this.requestId = body.requestId
+    this.command = body.command
   }
 }
 

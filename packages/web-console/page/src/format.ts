@@ -52,5 +52,5 @@ export function caller(id: string): string {
   return id
 }
 
-/** The end of an id, for where there is no room. */
-export const shortId = (id: string): string => (id.length > 16 ? `${id.split('_')[0]}_…${id.slice(-6)}` : id)
+/** The end of an id, for where there is no room. Other text stays as it is. */
+export const shortId = (id: string): string => id.replace(/^([a-z]+_)[0-9a-z]{20}([0-9a-z]{6})$/, '$1…$2')

@@ -13,9 +13,13 @@ export interface Loaded<Data> {
 export const toProblem = (error: unknown): Problem =>
   error instanceof Problem ? error : new Problem(0, { code: 'page', title: 'Error', detail: String(error) })
 
+/** What slow reads had, so that a view shows it at once and then what is new. */
+const kept = new Map<string, unknown>()
+
 /**
  * Loads when one of `inputs` changes, and again every `seconds`. It keeps what it has while it loads again with the
  * same inputs, and while the page is hidden it does not load.
+ * @param keep a name under which the data are kept for the next time
  */
 export function useLoad<Data>(
   load: (signal: AbortSignal) => Promise<Data>,
@@ -39,6 +43,7 @@ export function useLoad<Data>(
     const run = async () => {
       try {
         const data = await present.current(controller.signal)
+        if (keep !== undefined) kept.set(keep, data)
         if (!controller.signal.aborted) setState({ data, isLoading: false })
       } catch (error) {
         if (controller.signal.aborted) return

@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { may, type Problem, readSession, request, session } from '../api.ts'
 import { toProblem } from '../load.ts'
 import { SignInForm } from '../sign-in.tsx'
 import { texts } from '../texts.ts'
 import { Window } from '../ui/dialog.tsx'
 import { Command, Note, ProblemNote, Waiting } from '../ui/parts.tsx'
-import { modulesIn, type Plan } from './plan.ts'
+import { isEmpty, modulesIn, type Plan } from './plan.ts'
 import { PlanView } from './plan-view.tsx'
 import { Run } from './run.tsx'
 
@@ -17,6 +17,8 @@ export interface Change {
   readonly command: string
   readonly args: readonly string[]
   readonly options?: Readonly<Record<string, string | boolean>>
+  /** What the plan shows instead of a secret value. */
+  readonly shown?: string
 }
 
 interface Planned {
@@ -24,6 +26,10 @@ interface Planned {
   readonly command: string
   readonly plan: Plan
 }
+
+/** The exit code while another command changes the application, and how many seconds its end is waited for. */
+const BUSY = 6
+const PATIENCE = 20
 
 const quoted = (text: string) => (/^[\w@./:=^~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
@@ -43,6 +49,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
   const [isStale, setStale] = useState(false)
   const [hasRead, setRead] = useState(false)
   const [running, setRunning] = useState<string>()
+  const isOpen = useRef(true)
   const isOff = session.value?.changes !== 'on' || !may('admin')
 
   const fail = (error: unknown) => {
@@ -54,21 +61,23 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
     setProblem(undefined)
     setPlanned(undefined)
     const { command, args, options } = change
-    try {
-      setPlanned(
-        (
-          await request<Planned>('operator/plan', {
-            method: 'POST',
-            body: { command, args, ...(options && { options }) },
-          })
-        ).body,
-      )
-    } catch (error) {
-      fail(error)
+    const body = { command, args, ...(options && { options }) }
+    for (let turn = 0; isOpen.current; turn++) {
+      try {
+        const found = await request<Planned>('operator/plan', { method: 'POST', body })
+        return setPlanned(found.body)
+      } catch (error) {
+        if (toProblem(error).command?.exitCode !== BUSY || turn === PATIENCE) return fail(error)
+        await new Promise((resolve) => setTimeout(resolve, 1000))
+      }
     }
   }
   useEffect(() => {
+    isOpen.current = true
     if (!isOff) void plan()
+    return () => {
+      isOpen.current = false
+    }
   }, [])
 
   const run = async () => {
@@ -110,12 +119,14 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
     )
   if (running !== undefined) return <Run id={running} title={change.title} close={done} />
   const isTrust = planned && modulesIn(planned.plan).length > 0
+  const isNothing = planned && isEmpty(planned.plan)
   return (
     <Window
       title={change.title}
       close={close}
       footer={
-        planned && (
+        planned &&
+        !isNothing && (
           <>
             <button type="button" class="button" onClick={close}>
               {texts.cancel}
@@ -137,11 +148,13 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
       )}
       {planned && (
         <>
-          <PlanView plan={planned.plan} />
-          <label class="check">
-            <input type="checkbox" checked={hasRead} onChange={(event) => setRead(event.currentTarget.checked)} />
-            {isTrust ? t.consent : t.consentPlain}
-          </label>
+          <PlanView plan={planned.plan} value={change.shown ?? change.args[1]} />
+          {!isNothing && (
+            <label class="check">
+              <input type="checkbox" checked={hasRead} onChange={(event) => setRead(event.currentTarget.checked)} />
+              {isTrust ? t.consent : t.consentPlain}
+            </label>
+          )}
         </>
       )}
     </Window>

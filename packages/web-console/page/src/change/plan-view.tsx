@@ -1,22 +1,34 @@
 import type { ComponentChildren } from 'preact'
-import { bytes } from '../format.ts'
+import { bytes, fullTime } from '../format.ts'
 import { texts } from '../texts.ts'
 import { Badge, Json, Method, Note } from '../ui/parts.tsx'
-import { type ModulePlan, modulesIn, type Plan, toText } from './plan.ts'
+import { isEmpty, type ModulePlan, modulesIn, type Plan, toText } from './plan.ts'
 
 const t = texts.changes
 
 /** What a change does, before it is agreed to. */
-export function PlanView({ plan }: { readonly plan: Plan }) {
+export function PlanView({ plan, value }: { readonly plan: Plan; readonly value: string | undefined }) {
+  if (plan.key !== undefined) return <SettingPlan plan={plan} value={value} />
   if (plan.digest === undefined) return <Note>{t.noPlan}</Note>
-  const modules = modulesIn(plan)
-  const { changes = [], undo = [], drops = [] } = plan.plan ?? {}
+  const { changes = [], undo = [] } = plan.plan ?? {}
+  const { removed = [], purged = [], changed = [], dependants = [] } = plan
+  const drops = [...(plan.drops ?? []), ...(plan.plan?.drops ?? [])]
+  const lines = [...changes, ...removed.map((id) => `- ${id}`)]
   return (
     <div class="plan">
+      {isEmpty(plan) && <Note>{t.nothing}</Note>}
       {plan.to !== undefined && plan.generation !== undefined && (
         <p class="strong">{t.generation(plan.generation, plan.to)}</p>
       )}
-      {changes.length > 0 && <List items={changes} />}
+      {lines.length > 0 && <Chips items={lines} />}
+      {changed.length > 0 && (
+        <p>
+          {t.concerns} <Chips items={changed} /> {plan.until && t.until(fullTime(plan.until))}
+        </p>
+      )}
+      {removed.length > 0 && purged.length === 0 && <p class="muted">{t.dataStay}</p>}
+      {lines.some((line) => /^- web-console( |$)/.test(line)) && <Note tone="warn">{t.removesThis}</Note>}
+      {dependants.length > 0 && <Group title={t.dependants} items={dependants} />}
       {undo.length > 0 && <Group title={t.undone} items={undo} />}
       {drops.length > 0 && (
         <Note tone="bad" icon="warn">
@@ -24,7 +36,7 @@ export function PlanView({ plan }: { readonly plan: Plan }) {
           <List items={drops} />
         </Note>
       )}
-      {modules.map((module) => (
+      {modulesIn(plan).map((module) => (
         <ModuleCard key={module.id} module={module} />
       ))}
       <details>
@@ -34,6 +46,21 @@ export function PlanView({ plan }: { readonly plan: Plan }) {
     </div>
   )
 }
+
+const SettingPlan = ({ plan, value }: { readonly plan: Plan; readonly value: string | undefined }) => (
+  <dl class="facts">
+    <dt>{t.setting}</dt>
+    <dd>
+      <code>{plan.key}</code>
+    </dd>
+    <dt>{t.present}</dt>
+    <dd>
+      <code>{JSON.stringify(plan.value)}</code>
+    </dd>
+    <dt>{t.becomes}</dt>
+    <dd>{value === undefined ? t.theDefault : <code>{value}</code>}</dd>
+  </dl>
+)
 
 const List = ({ items }: { readonly items: readonly unknown[] }) => (
   <ul>
@@ -64,7 +91,7 @@ const Fact = ({ name, show = true, children }: { name: string; show?: boolean; c
 function ModuleCard({ module }: { readonly module: ModulePlan }) {
   const { newRoutes, lostRoutes, schema, migrations, dependencies, scripts, network, breaking } = module
   const fresh = migrations.filter(({ isNew }) => isNew)
-  const added = dependencies.filter(({ change }) => change !== 'same' && change !== 'unchanged')
+  const added = dependencies.filter(({ change }) => change !== null)
   const unrun = [...scripts, ...dependencies.flatMap(({ name, scripts }) => scripts.map((script) => `${name}: ${script}`))]
   return (
     <section>

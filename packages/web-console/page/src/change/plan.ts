@@ -17,7 +17,7 @@ export interface ModulePlan {
   readonly dependencies: readonly {
     readonly name: string
     readonly version: string
-    readonly change: string
+    readonly change: 'added' | 'changed' | null
     readonly scripts: readonly string[]
   }[]
   readonly removedDependencies: readonly unknown[]
@@ -34,20 +34,35 @@ export interface Plan {
   readonly digest?: string
   readonly generation?: number
   readonly to?: number
+  /** With plans of modules. */
   readonly installed?: readonly ModulePlan[]
-  readonly upgraded?: readonly ModulePlan[]
-  readonly modules?: readonly ModulePlan[]
-  readonly unchanged?: readonly unknown[]
+  readonly unchanged?: readonly string[]
+  readonly removed?: readonly string[]
+  readonly purged?: readonly unknown[]
+  readonly drops?: readonly unknown[]
+  /** Enabled, disabled or paused. */
+  readonly changed?: readonly string[]
+  /** Modules that stop with it. */
+  readonly dependants?: readonly unknown[]
+  readonly until?: string
   readonly plan?: {
     readonly changes?: readonly string[]
     readonly undo?: readonly unknown[]
     readonly drops?: readonly unknown[]
   }
+  /** Of a setting: as it is now. */
+  readonly key?: string
+  readonly value?: unknown
 }
 
 /** The modules that a plan adds or replaces. */
 export const modulesIn = (plan: Plan): readonly ModulePlan[] =>
-  (plan.installed ?? plan.upgraded ?? plan.modules ?? []).filter((one) => Array.isArray(one.newRoutes))
+  (plan.installed ?? []).filter((one) => Array.isArray(one.newRoutes))
+
+/** Whether there is nothing to do. */
+export const isEmpty = (plan: Plan): boolean =>
+  plan.digest !== undefined &&
+  [plan.installed, plan.removed, plan.changed, plan.plan?.changes].every((some = []) => some.length === 0)
 
 /** What stands in lists of a plan is text, or an object that says it in one of its fields. */
 export function toText(value: unknown): string {

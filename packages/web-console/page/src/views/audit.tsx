@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { caller, fullTime } from '../format.ts'
+import { caller, fullTime, shortId } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { href, route, setQuery } from '../route.ts'
 import { texts } from '../texts.ts'
@@ -18,6 +18,7 @@ export default function Audit() {
     (signal) => readAudit({ limit: ROWS, before }, signal),
     [before],
     before ? undefined : 10,
+    before ? undefined : 'audit',
   )
   const shown = data?.filter(({ actor, action, object }) =>
     `${actor} ${action} ${object}`.toLowerCase().includes(words.toLowerCase()),
@@ -99,8 +100,8 @@ const Table = ({ records, chosen }: { readonly records: readonly AuditRecord[]; 
               {record.action}
             </a>
           </td>
-          <td class="cut" title={record.object}>
-            {record.object}
+          <td class="wrap" title={record.object}>
+            {shortId(record.object)}
           </td>
           <td class="c-md muted cut" title={record.actor}>
             {caller(record.actor)}

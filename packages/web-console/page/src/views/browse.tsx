@@ -39,8 +39,10 @@ export function Browse({ turn, change }: Props) {
   const { data, problem, reload } = useLoad(
     (signal) => get<Results>(`operator/search${query({ words })}`, signal),
     [words],
+    undefined,
+    `search ${words}`,
   )
-  const present = useLoad(readModules, [turn])
+  const present = useLoad(readModules, [turn], undefined, 'modules')
   const install = (spec: string) =>
     change({ title: `${texts.modules.install}: ${spec}`, command: 'module-install', args: [spec] })
   return (

@@ -97,7 +97,7 @@ function optionsOf({ series, format }: ChartOf, element: HTMLElement, show: (ind
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 0.001)] } },
     hooks: { setCursor: [(plot) => show(plot.cursor.idx ?? null)] },
     axes: [
-      { ...axis, grid: { show: false }, size: 24, values: (_plot, times) => times.map(clock) },
+      { ...axis, grid: { show: false }, size: 24, values: (plot, times) => times.map(clockFor(plot)) },
       { ...axis, size: 62, values: (_plot, values) => values.map(format) },
     ],
     series: [
@@ -114,7 +114,13 @@ function optionsOf({ series, format }: ChartOf, element: HTMLElement, show: (ind
   }
 }
 
-const clock = (time: number) => {
-  const at = new Date(time * 1000)
-  return `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`
+/** With seconds where the chart shows only some minutes. */
+function clockFor(plot: uPlot) {
+  const { min = 0, max = 0 } = plot.scales.x ?? {}
+  const format = new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...((max ?? 0) - (min ?? 0) < 600 && { second: '2-digit' }),
+  })
+  return (time: number) => format.format(time * 1000)
 }

@@ -17,6 +17,8 @@ export function Generations({ turn, change }: Props) {
   const { data, problem, reload } = useLoad(
     (signal) => get<{ generations: readonly Generation[] }>('operator/module-history', signal),
     [turn],
+    undefined,
+    'generations',
   )
   return (
     <>

@@ -12,6 +12,8 @@ export function Health({ turn }: { readonly turn: number }) {
   const { data, problem, reload } = useLoad(
     (signal) => get<{ findings: readonly Finding[] }>('operator/doctor', signal),
     [turn],
+    undefined,
+    'health',
   )
   return (
     <div class="stack">

@@ -16,8 +16,8 @@ interface Props {
 
 /** A source that is slow to say what is newer keeps nobody waiting. */
 export function InstalledList({ turn, change }: Props) {
-  const { data, problem, reload } = useLoad(readModules, [turn], 15)
-  const newer = useLoad((signal) => get<Modules>('operator/module-list?outdated=true', signal), [turn])
+  const { data, problem, reload } = useLoad(readModules, [turn], 15, 'modules')
+  const newer = useLoad((signal) => get<Modules>('operator/module-list?outdated=true', signal), [turn], undefined, 'newer')
   return (
     <div class="card">
       {problem && <ProblemNote problem={problem} retry={reload} />}

@@ -47,6 +47,7 @@ export default function Jobs() {
     },
     [],
     20,
+    'jobs',
   )
   return (
     <>

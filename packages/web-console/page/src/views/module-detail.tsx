@@ -41,8 +41,13 @@ interface Props {
 }
 
 export function ModuleDetail({ id, turn, change }: Props) {
-  const { data: info, problem, reload } = useLoad((signal) => get<Info>(`operator/module-info/${id}`, signal), [id, turn])
-  const list = useLoad(readModules, [turn], 15)
+  const { data: info, problem, reload } = useLoad(
+    (signal) => get<Info>(`operator/module-info/${id}`, signal),
+    [id, turn],
+    undefined,
+    `info ${id}`,
+  )
+  const list = useLoad(readModules, [turn], 15, 'modules')
   const module = list.data?.modules.find((one) => one.id === id)
   return (
     <>

@@ -23,6 +23,8 @@ export function Settings({ id, turn, change }: Props) {
       return settings.filter(({ key }) => key.startsWith(`${id}.`))
     },
     [id, turn],
+    undefined,
+    `settings ${id}`,
   )
   return (
     <Card title={texts.modules.detail.settings}>
@@ -51,7 +53,7 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
       onSubmit={(event) => {
         event.preventDefault()
         if (value === undefined || !isChanged) return
-        change({ title: t.change(name), command: 'config-set', args: [setting.key, value] })
+        change({ title: t.change(name), command: 'config-set', args: [setting.key, value], ...(field.isSecret && { shown: texts.changes.secret }) })
       }}
     >
       <div>
@@ -82,9 +84,11 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
         {isChanged && value === undefined && <p class="small">{t.invalid}</p>}
         {may('admin') && (isChanged || isOurs) && (
           <div class="row">
-            <button type="submit" class="button tiny main" disabled={!isChanged || value === undefined}>
-              {texts.save}
-            </button>
+            {isChanged && (
+              <button type="submit" class="button tiny main" disabled={value === undefined}>
+                {texts.save}
+              </button>
+            )}
             {isChanged && (
               <button type="button" class="button tiny" onClick={() => setText(before)}>
                 {texts.cancel}
