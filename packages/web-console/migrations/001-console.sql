@@ -1,4 +1,4 @@
--- Times are epoch milliseconds. Ids are the SHA-256 of what their holder has.
+-- Times are epoch milliseconds. Ids of sessions and links are the SHA-256 of what their holder has.
 
 CREATE TABLE console_session (
   id TEXT NOT NULL PRIMARY KEY,
@@ -19,3 +19,26 @@ CREATE TABLE console_link (
   expiry_day BIGINT NOT NULL
 );
 CREATE INDEX console_link_expiry ON console_link (expiry_day);
+
+-- A plan that a session has seen. Consent to it takes it away.
+CREATE TABLE console_plan (
+  id TEXT NOT NULL PRIMARY KEY,
+  session TEXT NOT NULL,
+  -- JSON: the command, its words and its options, with what it may apply.
+  call TEXT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX console_plan_expiry ON console_plan (expires_at);
+
+CREATE TABLE console_change (
+  id TEXT NOT NULL PRIMARY KEY,
+  caller TEXT NOT NULL,
+  -- As one types it.
+  command TEXT NOT NULL,
+  began_at BIGINT NOT NULL,
+  -- JSON, once it has ended: the exit code, the document and the notes.
+  result TEXT,
+  expires_at BIGINT NOT NULL,
+  expiry_day BIGINT NOT NULL
+);
+CREATE INDEX console_change_expiry ON console_change (expiry_day);

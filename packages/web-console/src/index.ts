@@ -1,5 +1,6 @@
 import { deleteExpired } from '@mortise/module-sdk'
 import { apiRoutes } from './api-routes.ts'
+import { changeRoutes } from './change-routes.ts'
 import { Commands } from './commands.ts'
 import { plugin } from './module.ts'
 import { nowRoutes } from './now-routes.ts'
@@ -24,9 +25,11 @@ export const consoleModule = (page = builtPage, ring = new Ring()) =>
     sessionRoutes(app, parts)
     apiRoutes(app, parts)
     readRoutes(app, parts, commands)
+    changeRoutes(app, parts, commands, context)
     nowRoutes(app, parts, ring, context)
     everyMinute('sessions', () => deleteExpired('console_session'))
     everyMinute('links', () => deleteExpired('console_link'))
+    everyMinute('changes', () => deleteExpired('console_change'))
   })
 
 export default consoleModule()

@@ -37,6 +37,17 @@ export const { plugin, problem, responses } = defineModule('web-console', {
       members: { command: Type.Object({ code: Type.String(), exitCode: Type.Integer() }) },
     },
     'changes-off': { status: 403, title: 'The console may not change the application' },
+    'plan-not-found': {
+      status: 404,
+      title: 'There is no such plan',
+      detail:
+        'Nothing was done. A plan is applied once, by the session that asked for it, within ten minutes: plan again.',
+    },
+    'change-not-found': {
+      status: 404,
+      title: 'There is no such change',
+      detail: 'The console keeps changes for 30 days. The history and the audit trail have all of them.',
+    },
     'sign-in-too-old': {
       status: 403,
       title: 'The sign-in is too old for a change',
