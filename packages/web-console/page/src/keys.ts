@@ -18,8 +18,10 @@ export function watchKeys(showKeys: () => void): () => void {
   let isGoing = false
   const press = (event: KeyboardEvent) => {
     const { target, key } = event
-    const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
-    if (isTyping || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]')) return
+    const isTyping =
+      target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+    if (isTyping || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]'))
+      return
     if (isGoing) {
       isGoing = false
       const name = places[key]

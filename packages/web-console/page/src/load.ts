@@ -25,9 +25,12 @@ export function useLoad<Data>(
   load: (signal: AbortSignal) => Promise<Data>,
   inputs: readonly unknown[],
   seconds?: number,
+  keep?: string,
 ): Loaded<Data> {
+  const before = keep === undefined ? undefined : (kept.get(keep) as Data | undefined)
   const [state, setState] = useState<{ data?: Data; problem?: Problem; isLoading: boolean }>({
     isLoading: true,
+    ...(before !== undefined && { data: before }),
   })
   const [turn, setTurn] = useState(0)
   const present = useRef(load)

@@ -2,6 +2,7 @@ import './styles/theme.css'
 import './styles/shell.css'
 import './styles/parts.css'
 import './styles/views.css'
+import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { readSession, session } from './api.ts'
 import { toProblem } from './load.ts'
@@ -9,7 +10,6 @@ import { Shell } from './shell.tsx'
 import { SignIn, signInWithLink } from './sign-in.tsx'
 import { readTheme } from './theme.ts'
 import { ProblemNote } from './ui/parts.tsx'
-import { signal } from '@preact/signals'
 
 const failed = signal<ReturnType<typeof toProblem> | undefined>(undefined)
 

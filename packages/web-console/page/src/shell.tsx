@@ -9,9 +9,9 @@ import { signOut } from './sign-out.ts'
 import { texts } from './texts.ts'
 import { nextTheme, theme } from './theme.ts'
 import { Icon, type IconName } from './ui/icon.tsx'
+import { Keys } from './ui/keys-window.tsx'
 import { Badge, Empty } from './ui/parts.tsx'
 import { Toasts } from './ui/toast.tsx'
-import { Keys } from './ui/keys-window.tsx'
 import { View } from './view.tsx'
 
 const Entry = ({ name }: { readonly name: ViewName }) => (
@@ -34,9 +34,9 @@ export function Shell() {
     // biome-ignore lint/a11y/noStaticElementInteractions: it listens for links, which have the keyboard
     // biome-ignore lint/a11y/useKeyWithClickEvents: a link is clicked by Enter as well
     <div onClick={followLinks}>
-      <a class="skip" href="#main" target="_self" onClick={() => main.current?.focus()}>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
         {texts.skip}
-      </a>
+      </button>
       <div class="shell">
         <Side name={name} />
         <Topline name={name} />
@@ -157,6 +157,7 @@ function Bar() {
           {texts.more}
         </button>
       </nav>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, and Enter clicks a link */}
       <dialog class="sheet" ref={sheet} aria-label={texts.more} onClick={() => sheet.current?.close()}>
         <nav aria-label={texts.more}>
           {others.map((name) => (

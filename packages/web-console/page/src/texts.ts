@@ -49,7 +49,10 @@ export const texts = {
       ['j  k', 'next and previous row'],
       ['Enter', 'open the row'],
       ['Esc', 'close what is open'],
-      ['g then n, m, p, c, o, e, w, j, a', 'go to Now, Modules, Purchases, Carts, Products, Events, Webhooks, Jobs, Audit trail'],
+      [
+        'g then n, m, p, c, o, e, w, j, a',
+        'go to Now, Modules, Purchases, Carts, Products, Events, Webhooks, Jobs, Audit trail',
+      ],
       ['?', 'this list'],
     ] as const,
   },
@@ -59,7 +62,8 @@ export const texts = {
     command: 'app console',
     or: 'or',
     token: 'Token',
-    tokenHint: 'A JWT with the scope admin, or operator:read to look only. It stays in this request: the page does not keep it.',
+    tokenHint:
+      'A JWT with the scope admin, or operator:read to look only. It stays in this request: the page does not keep it.',
     tokenCommand: 'app token me --scope admin',
     signIn: 'Sign in',
     issuer: 'Continue with your identity provider',
@@ -219,7 +223,10 @@ export const texts = {
       compatible: 'fits this host',
       unasked: (registry: string) => `${registry} could not be asked.`,
       by: (publisher: string) => `by ${publisher}`,
-      origins: { command: 'ships with the command', alias: 'alias', registry: 'registry' } as Record<string, string>,
+      origins: { command: 'ships with the command', alias: 'alias', registry: 'registry' } as Record<
+        string,
+        string
+      >,
       signed: 'signed',
       plan: 'See the plan',
     },
@@ -373,7 +380,8 @@ export const texts = {
     filter: 'Sale',
     editTitle: (name: string) => `Edit ${name}`,
     description: 'Description',
-    badPrice: (currency: string, decimals: number) => `An amount in ${currency}, with at most ${decimals} decimals.`,
+    badPrice: (currency: string, decimals: number) =>
+      `An amount in ${currency}, with at most ${decimals} decimals.`,
     badStock: 'A whole number, or nothing for any number.',
     conflictTitle: 'Someone else has changed this product',
     conflictLead: 'Your values are kept in the form. This is what the host has now:',
@@ -432,7 +440,8 @@ export const texts = {
     replay: 'Replay',
     replayAll: 'Replay all that match',
     counting: 'Counting …',
-    replayCount: (count: number, state: string) => `${count} ${state} deliveries match. Replay exactly these?`,
+    replayCount: (count: number, state: string) =>
+      `${count} ${state} deliveries match. Replay exactly these?`,
     replayNow: (count: number) => `Replay ${count}`,
     replayed: (done: number, count: number) => `${done} of ${count} replayed`,
     replayedOne: 'The delivery is pending again.',

@@ -4,7 +4,7 @@ import { toProblem } from '../load.ts'
 import { SignInForm } from '../sign-in.tsx'
 import { texts } from '../texts.ts'
 import { Window } from '../ui/dialog.tsx'
-import { Command, Note, ProblemNote, Waiting } from '../ui/parts.tsx'
+import { Command, ProblemNote, Waiting } from '../ui/parts.tsx'
 import { isEmpty, modulesIn, type Plan } from './plan.ts'
 import { PlanView } from './plan-view.tsx'
 import { Run } from './run.tsx'
@@ -39,7 +39,9 @@ const commandOf = ({ command, args, options = {} }: Change): string =>
     'app',
     command.replace(/^(config|events|work)-/, '$1 '),
     ...args.map(quoted),
-    ...Object.entries(options).map(([name, value]) => (value === true ? `--${name}` : `--${name} ${quoted(String(value))}`)),
+    ...Object.entries(options).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name} ${quoted(String(value))}`,
+    ),
   ].join(' ')
 
 /** Plan, consent, progress, result and the watch of a change. Where changes are off: the command to type. */
@@ -151,7 +153,11 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
           <PlanView plan={planned.plan} value={change.shown ?? change.args[1]} />
           {!isNothing && (
             <label class="check">
-              <input type="checkbox" checked={hasRead} onChange={(event) => setRead(event.currentTarget.checked)} />
+              <input
+                type="checkbox"
+                checked={hasRead}
+                onChange={(event) => setRead(event.currentTarget.checked)}
+              />
               {isTrust ? t.consent : t.consentPlain}
             </label>
           )}
@@ -160,4 +166,3 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
     </Window>
   )
 }
-

@@ -80,7 +80,15 @@ const Group = ({ title, items }: { readonly title: string; readonly items: reado
 )
 
 /** A line of the facts, where there is something to say. */
-const Fact = ({ name, show = true, children }: { name: string; show?: boolean; children: ComponentChildren }) =>
+const Fact = ({
+  name,
+  show = true,
+  children,
+}: {
+  name: string
+  show?: boolean
+  children: ComponentChildren
+}) =>
   show ? (
     <>
       <dt>{name}</dt>
@@ -92,7 +100,10 @@ function ModuleCard({ module }: { readonly module: ModulePlan }) {
   const { newRoutes, lostRoutes, schema, migrations, dependencies, scripts, network, breaking } = module
   const fresh = migrations.filter(({ isNew }) => isNew)
   const added = dependencies.filter(({ change }) => change !== null)
-  const unrun = [...scripts, ...dependencies.flatMap(({ name, scripts }) => scripts.map((script) => `${name}: ${script}`))]
+  const unrun = [
+    ...scripts,
+    ...dependencies.flatMap(({ name, scripts }) => scripts.map((script) => `${name}: ${script}`)),
+  ]
   return (
     <section>
       <header>

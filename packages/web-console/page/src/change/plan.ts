@@ -9,7 +9,11 @@ export interface ModulePlan {
   readonly access?: Readonly<Record<string, unknown>>
   readonly schema: readonly { readonly name: string }[]
   readonly schemaChanges: readonly unknown[]
-  readonly migrations: readonly { readonly file: string; readonly reversible: boolean; readonly isNew: boolean }[]
+  readonly migrations: readonly {
+    readonly file: string
+    readonly reversible: boolean
+    readonly isNew: boolean
+  }[]
   readonly settings: readonly string[]
   readonly events: readonly string[]
   readonly network: readonly string[]

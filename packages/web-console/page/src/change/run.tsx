@@ -11,7 +11,12 @@ interface Progress {
   readonly state: 'running' | 'done' | 'failed'
   readonly lines: readonly string[]
   readonly result?: unknown
-  readonly problem?: { readonly code: string; readonly message: string; readonly hint?: string; readonly exitCode?: number }
+  readonly problem?: {
+    readonly code: string
+    readonly message: string
+    readonly hint?: string
+    readonly exitCode?: number
+  }
   /** Whether the change has settled; false while the host still watches it. */
   readonly watch?: boolean
 }

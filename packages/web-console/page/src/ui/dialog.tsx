@@ -24,7 +24,12 @@ export function Window({ title, children, footer, close }: Props) {
     <dialog class="window" ref={dialog} aria-label={title} onClose={close}>
       <header>
         <h2>{title}</h2>
-        <button type="button" class="button plain square" aria-label={texts.close} onClick={() => dialog.current?.close()}>
+        <button
+          type="button"
+          class="button plain square"
+          aria-label={texts.close}
+          onClick={() => dialog.current?.close()}
+        >
           <Icon name="close" />
         </button>
       </header>

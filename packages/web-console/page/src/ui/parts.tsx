@@ -7,9 +7,15 @@ import { Icon, type IconName } from './icon.tsx'
 
 type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'accent' | 'idle'
 
-export const Badge = ({ tone = 'idle', bare, children }: { tone?: Tone; bare?: boolean; children: ComponentChildren }) => (
-  <span class={`badge ${tone}${bare ? ' bare' : ''}`}>{children}</span>
-)
+export const Badge = ({
+  tone = 'idle',
+  bare,
+  children,
+}: {
+  tone?: Tone
+  bare?: boolean
+  children: ComponentChildren
+}) => <span class={`badge ${tone}${bare ? ' bare' : ''}`}>{children}</span>
 
 export const Time = ({ at }: { readonly at: string }) => (
   <time dateTime={at} title={fullTime(at)}>
@@ -55,7 +61,15 @@ export const Card = ({ title, actions, children, label }: CardProps) => (
   </section>
 )
 
-export const Empty = ({ icon, title, children }: { icon: IconName; title?: string; children?: ComponentChildren }) => (
+export const Empty = ({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName
+  title?: string
+  children?: ComponentChildren
+}) => (
   <div class="empty">
     <Icon name={icon} />
     {title && <p class="strong">{title}</p>}
@@ -128,7 +142,13 @@ export function Copy({ text, label = texts.copy }: { readonly text: string; read
     setTimeout(() => setCopied(false), 1500)
   }
   return (
-    <button type="button" class="button tiny plain square" aria-label={isCopied ? texts.copied : label} title={label} onClick={copy}>
+    <button
+      type="button"
+      class="button tiny plain square"
+      aria-label={isCopied ? texts.copied : label}
+      title={label}
+      onClick={copy}
+    >
       <Icon name={isCopied ? 'check' : 'copy'} />
     </button>
   )
@@ -170,28 +190,29 @@ interface FindProps {
 /** Searches when Enter is pressed; `/` comes here. */
 export function Find({ label, placeholder, value, search }: FindProps) {
   return (
-    <form
-      class="find"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const input = event.currentTarget.elements.namedItem('words') as HTMLInputElement
-        search(input.value.trim())
-      }}
-    >
-      <Icon name="search" />
-      <input
-        class="input"
-        type="search"
-        name="words"
-        aria-label={label}
-        placeholder={placeholder}
-        defaultValue={value}
-        key={value}
-        data-find
-        onInput={(event) => event.currentTarget.value === '' && value !== '' && search('')}
-      />
-    </form>
+    <search>
+      <form
+        class="find"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const input = event.currentTarget.elements.namedItem('words') as HTMLInputElement
+          search(input.value.trim())
+        }}
+      >
+        <Icon name="search" />
+        <input
+          class="input"
+          type="search"
+          name="words"
+          aria-label={label}
+          placeholder={placeholder}
+          defaultValue={value}
+          key={value}
+          data-find
+          onInput={(event) => event.currentTarget.value === '' && value !== '' && search('')}
+        />
+      </form>
+    </search>
   )
 }
 

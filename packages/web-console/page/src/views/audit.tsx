@@ -78,10 +78,18 @@ export default function Audit() {
 }
 
 const Outcome = ({ outcome }: { readonly outcome: string }) => (
-  <Badge tone={outcome === 'done' ? 'ok' : /revert|fail|refus/.test(outcome) ? 'bad' : 'idle'}>{outcome}</Badge>
+  <Badge tone={outcome === 'done' ? 'ok' : /revert|fail|refus/.test(outcome) ? 'bad' : 'idle'}>
+    {outcome}
+  </Badge>
 )
 
-const Table = ({ records, chosen }: { readonly records: readonly AuditRecord[]; readonly chosen: string | undefined }) => (
+const Table = ({
+  records,
+  chosen,
+}: {
+  readonly records: readonly AuditRecord[]
+  readonly chosen: string | undefined
+}) => (
   <table class="rows">
     <thead>
       <tr>

@@ -142,7 +142,9 @@ const Result = ({ found, installed, install }: ResultProps) => (
         {t.origins[found.from] ?? found.from}
       </Badge>
       {found.compatible !== null && (
-        <Badge tone={found.compatible ? 'ok' : 'bad'}>{found.compatible ? t.compatible : t.incompatible}</Badge>
+        <Badge tone={found.compatible ? 'ok' : 'bad'}>
+          {found.compatible ? t.compatible : t.incompatible}
+        </Badge>
       )}
       {found.signed && <Badge tone="ok">{t.signed}</Badge>}
     </p>

@@ -55,7 +55,13 @@ function cartsOf(events: readonly CloudEvent[]): readonly Cart[] {
   return found.map(([id, events = []]) => ({ id, owner: events[0]?.owner, events }))
 }
 
-const Table = ({ carts, chosen }: { readonly carts: readonly Cart[]; readonly chosen: string | undefined }) => (
+const Table = ({
+  carts,
+  chosen,
+}: {
+  readonly carts: readonly Cart[]
+  readonly chosen: string | undefined
+}) => (
   <table class="rows">
     <thead>
       <tr>

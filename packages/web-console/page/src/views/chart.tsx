@@ -75,7 +75,11 @@ export function Chart({ chart, times }: Props) {
 
 const sizeOf = (element: HTMLElement) => ({ width: Math.max(element.clientWidth, 200), height: 176 })
 
-function optionsOf({ series, format }: ChartOf, element: HTMLElement, show: (index: number | null) => void): uPlot.Options {
+function optionsOf(
+  { series, format }: ChartOf,
+  element: HTMLElement,
+  show: (index: number | null) => void,
+): uPlot.Options {
   const style = getComputedStyle(element)
   // A colour of a property may be `light-dark(…)`: an element says which of the two it is.
   const probe = document.createElement('i')
@@ -108,7 +112,9 @@ function optionsOf({ series, format }: ChartOf, element: HTMLElement, show: (ind
         width: 1.5,
         points: { show: false },
         spanGaps: false,
-        ...(series.length === 1 && { fill: strokes[index]?.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.12)') ?? muted }),
+        ...(series.length === 1 && {
+          fill: strokes[index]?.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.12)') ?? muted,
+        }),
       })),
     ],
   }

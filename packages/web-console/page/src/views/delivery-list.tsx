@@ -70,13 +70,23 @@ export function DeliveryList({ webhook, turn }: { readonly webhook: Webhook; rea
       {deliveries && deliveries.length > 0 && (
         <ul>
           {deliveries.map((delivery) => (
-            <Row key={delivery.id} webhook={webhook} delivery={delivery} changed={() => setChanges(changes + 1)} />
+            <Row
+              key={delivery.id}
+              webhook={webhook}
+              delivery={delivery}
+              changed={() => setChanges(changes + 1)}
+            />
           ))}
         </ul>
       )}
       <div class="foot">
         {may('admin') && state !== '' ? (
-          <ReplayAll key={`${id} ${state}`} webhook={webhook} state={state} changed={() => setChanges(changes + 1)} />
+          <ReplayAll
+            key={`${id} ${state}`}
+            webhook={webhook}
+            state={state}
+            changed={() => setChanges(changes + 1)}
+          />
         ) : (
           <span />
         )}
@@ -148,7 +158,12 @@ function Row({ webhook, delivery, changed }: RowProps) {
         {problem && <ProblemNote problem={problem} />}
       </details>
       {may('admin') && (
-        <button type="button" class="button tiny" aria-label={`${t.replay}: ${delivery.id}`} onClick={() => void again()}>
+        <button
+          type="button"
+          class="button tiny"
+          aria-label={`${t.replay}: ${delivery.id}`}
+          onClick={() => void again()}
+        >
           {t.replay}
         </button>
       )}

@@ -109,9 +109,7 @@ export default function Events() {
                 {t.emptyText}
               </Empty>
             )}
-            {events && events.length > 0 && (
-              <Table events={events} chosen={path[1]} isFresh={isFresh} />
-            )}
+            {events && events.length > 0 && <Table events={events} chosen={path[1]} isFresh={isFresh} />}
             {before !== null && (
               <div class="foot">
                 <span />

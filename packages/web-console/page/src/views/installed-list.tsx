@@ -17,7 +17,12 @@ interface Props {
 /** A source that is slow to say what is newer keeps nobody waiting. */
 export function InstalledList({ turn, change }: Props) {
   const { data, problem, reload } = useLoad(readModules, [turn], 15, 'modules')
-  const newer = useLoad((signal) => get<Modules>('operator/module-list?outdated=true', signal), [turn], undefined, 'newer')
+  const newer = useLoad(
+    (signal) => get<Modules>('operator/module-list?outdated=true', signal),
+    [turn],
+    undefined,
+    'newer',
+  )
   return (
     <div class="card">
       {problem && <ProblemNote problem={problem} retry={reload} />}
@@ -75,7 +80,9 @@ const Row = ({ module, newer, change }: RowProps) => (
         <button
           type="button"
           class="button tiny"
-          onClick={() => change({ title: `${t.upgrade}: ${module.id}`, command: 'module-upgrade', args: [module.id] })}
+          onClick={() =>
+            change({ title: `${t.upgrade}: ${module.id}`, command: 'module-upgrade', args: [module.id] })
+          }
         >
           {t.update(newer.latest)}
         </button>

@@ -27,7 +27,10 @@ interface Handlers {
     readonly waiting: number
     readonly dead: number
   }[]
-  readonly failed: readonly (Omit<Failed, 'id' | 'work'> & { readonly event: string; readonly type: string })[]
+  readonly failed: readonly (Omit<Failed, 'id' | 'work'> & {
+    readonly event: string
+    readonly type: string
+  })[]
 }
 
 interface Failed {
@@ -42,7 +45,10 @@ export default function Jobs() {
   const [change, setChange] = useState<Change>()
   const { data, problem, reload } = useLoad(
     async (signal) => {
-      const [work, events] = await Promise.all([get<Work>('operator/work', signal), get<Handlers>('operator/events', signal)])
+      const [work, events] = await Promise.all([
+        get<Work>('operator/work', signal),
+        get<Handlers>('operator/events', signal),
+      ])
       return { work, events }
     },
     [],
@@ -64,7 +70,11 @@ export default function Jobs() {
           {data.work.failed.length > 0 && (
             <Failures
               title={t.failures}
-              rows={data.work.failed.map(({ id, module, work, ...rest }) => ({ ...rest, id, what: `${module}/${work}` }))}
+              rows={data.work.failed.map(({ id, module, work, ...rest }) => ({
+                ...rest,
+                id,
+                what: `${module}/${work}`,
+              }))}
               replay={(id) => setChange({ command: 'work-replay', args: [id], title: t.replayTitle(id) })}
               discard={(id) => setChange({ command: 'work-discard', args: [id], title: t.discardTitle(id) })}
             />
@@ -79,7 +89,9 @@ export default function Jobs() {
                 what: `${module}: ${type}`,
               }))}
               replay={(id) => setChange({ command: 'events-replay', args: [id], title: t.replayTitle(id) })}
-              discard={(id) => setChange({ command: 'events-discard', args: [id], title: t.discardTitle(id) })}
+              discard={(id) =>
+                setChange({ command: 'events-discard', args: [id], title: t.discardTitle(id) })
+              }
             />
           )}
         </div>
@@ -97,7 +109,7 @@ export default function Jobs() {
   )
 }
 
-const Number = ({ of, bad }: { readonly of: number; readonly bad?: boolean }) =>
+const Count = ({ of, bad }: { readonly of: number; readonly bad?: boolean }) =>
   of > 0 && bad ? (
     <Badge tone="bad" bare>
       {count(of)}
@@ -129,13 +141,13 @@ const Kinds = ({ works }: { readonly works: Work['works'] }) => (
                 <a href={href('modules', module)}>{module}</a> / {work}
               </td>
               <td class="right">
-                <Number of={waiting} />
+                <Count of={waiting} />
               </td>
               <td class="right">
-                <Number of={running} />
+                <Count of={running} />
               </td>
               <td class="right">
-                <Number of={failed} bad />
+                <Count of={failed} bad />
               </td>
             </tr>
           ))}
@@ -166,13 +178,13 @@ const HandlersCard = ({ handlers }: { readonly handlers: Handlers['subscriptions
                 <a href={href('modules', module)}>{module}</a>
               </td>
               <td class="right">
-                <Number of={behind} />
+                <Count of={behind} />
               </td>
               <td class="right">
-                <Number of={waiting} />
+                <Count of={waiting} />
               </td>
               <td class="right">
-                <Number of={dead} bad />
+                <Count of={dead} bad />
               </td>
             </tr>
           ))}
@@ -184,7 +196,12 @@ const HandlersCard = ({ handlers }: { readonly handlers: Handlers['subscriptions
 
 interface FailuresProps {
   readonly title: string
-  readonly rows: readonly { readonly id: string; readonly what: string; readonly attempts: number; readonly error: string }[]
+  readonly rows: readonly {
+    readonly id: string
+    readonly what: string
+    readonly attempts: number
+    readonly error: string
+  }[]
   replay(id: string): void
   discard(id: string): void
 }

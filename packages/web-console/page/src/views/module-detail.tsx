@@ -1,6 +1,6 @@
 import { get, may } from '../api.ts'
-import { Chips } from '../change/plan-view.tsx'
 import type { Change } from '../change/change-window.tsx'
+import { Chips } from '../change/plan-view.tsx'
 import { bytes } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
@@ -41,7 +41,11 @@ interface Props {
 }
 
 export function ModuleDetail({ id, turn, change }: Props) {
-  const { data: info, problem, reload } = useLoad(
+  const {
+    data: info,
+    problem,
+    reload,
+  } = useLoad(
     (signal) => get<Info>(`operator/module-info/${id}`, signal),
     [id, turn],
     undefined,
@@ -98,7 +102,13 @@ export function ModuleDetail({ id, turn, change }: Props) {
   )
 }
 
-function Actions({ module: { id, state }, change }: { readonly module: Installed; change(change: Change): void }) {
+function Actions({
+  module: { id, state },
+  change,
+}: {
+  readonly module: Installed
+  change(change: Change): void
+}) {
   const button = (label: string, command: string, options?: Change['options'], tone = '') => (
     <button
       type="button"
@@ -197,7 +207,13 @@ const Overview = ({ info }: { readonly info: Info }) => (
   </Card>
 )
 
-const Contracts = ({ name, of }: { readonly name: string; readonly of: Readonly<Record<string, unknown>> }) => {
+const Contracts = ({
+  name,
+  of,
+}: {
+  readonly name: string
+  readonly of: Readonly<Record<string, unknown>>
+}) => {
   const entries = Object.entries(of)
   if (entries.length === 0) return null
   return (

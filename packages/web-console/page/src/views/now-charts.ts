@@ -39,14 +39,21 @@ export interface ChartOf {
   format(value: number): string
 }
 
-type Key = { [Name in keyof Sample]-?: Sample[Name] extends number | null | undefined ? Name : never }[keyof Sample]
+type Key = {
+  [Name in keyof Sample]-?: Sample[Name] extends number | null | undefined ? Name : never
+}[keyof Sample]
 
-const rate = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}${t.perSecond}`
+const rate = (value: number) =>
+  `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}${t.perSecond}`
 const milliseconds = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} ms`
 const share = (value: number) => `${Number((value * 100).toFixed(value < 0.1 ? 1 : 0))} %`
 const whole = (value: number) => count(Math.round(value))
 
-const charts: readonly (readonly [keyof typeof t.charts, readonly (Key & keyof typeof t.series)[], (value: number) => string])[] = [
+const charts: readonly (readonly [
+  keyof typeof t.charts,
+  readonly (Key & keyof typeof t.series)[],
+  (value: number) => string,
+])[] = [
   ['requests', ['requests', 'errors'], rate],
   ['latency', ['p50', 'p99'], milliseconds],
   ['cpu', ['cpu', 'loop'], share],
@@ -82,7 +89,10 @@ function byModule(samples: readonly Sample[]): ChartOf {
   return {
     title: t.charts.cpuBy,
     format: share,
-    series: busiest.map(([id]) => ({ name: id, values: samples.map(({ modules }) => modules?.[id]?.busy ?? null) })),
+    series: busiest.map(([id]) => ({
+      name: id,
+      values: samples.map(({ modules }) => modules?.[id]?.busy ?? null),
+    })),
   }
 }
 

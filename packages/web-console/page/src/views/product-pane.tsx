@@ -148,7 +148,12 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
       <div class="actions">
         {theirs ? (
           <>
-            <button type="button" class="button main" disabled={isBusy || !isValid} onClick={() => void save(base)}>
+            <button
+              type="button"
+              class="button main"
+              disabled={isBusy || !isValid}
+              onClick={() => void save(base)}
+            >
               {t.keepMine}
             </button>
             <button

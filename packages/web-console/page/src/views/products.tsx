@@ -55,7 +55,13 @@ export default function Products() {
   )
 }
 
-function List({ list: { data, problem, reload }, chosen }: { list: Loaded<Page>; chosen: string | undefined }) {
+function List({
+  list: { data, problem, reload },
+  chosen,
+}: {
+  list: Loaded<Page>
+  chosen: string | undefined
+}) {
   if (problem && !data) return <ProblemNote problem={problem} retry={reload} />
   return (
     <div class="card">
@@ -142,5 +148,5 @@ const Stock = ({ count: left }: { readonly count: number }) =>
       0
     </Badge>
   ) : (
-    <>{count(left)}</>
+    <span>{count(left)}</span>
   )

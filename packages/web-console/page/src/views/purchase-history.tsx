@@ -1,6 +1,6 @@
 import { get, query } from '../api.ts'
-import { useLoad } from '../load.ts'
 import { caller } from '../format.ts'
+import { useLoad } from '../load.ts'
 import { texts } from '../texts.ts'
 import { Card, Time, Waiting } from '../ui/parts.tsx'
 import { type AuditRecord, readAudit } from './audit-records.ts'

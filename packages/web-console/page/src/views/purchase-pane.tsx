@@ -8,8 +8,8 @@ import { texts } from '../texts.ts'
 import { Card, Copy, Note, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { ClosePane } from '../ui/split.tsx'
 import { toast } from '../ui/toast.tsx'
-import { PurchaseHistory } from './purchase-history.tsx'
 import { allowedFor, type Purchase, Status } from './purchase.tsx'
+import { PurchaseHistory } from './purchase-history.tsx'
 
 const t = texts.purchases
 
@@ -146,7 +146,11 @@ function Transitions({ purchase, etag, changed }: TransitionsProps) {
   }
   return (
     <>
-      {problem?.status === 412 ? <Note tone="warn">{t.conflict}</Note> : problem && <ProblemNote problem={problem} />}
+      {problem?.status === 412 ? (
+        <Note tone="warn">{t.conflict}</Note>
+      ) : (
+        problem && <ProblemNote problem={problem} />
+      )}
       {allowed?.length === 0 && <p class="muted small">{t.noTransition}</p>}
       {allowed && allowed.length > 0 && (
         <div class="actions">
@@ -208,4 +212,3 @@ const Items = ({ purchase }: { readonly purchase: Whole }) => (
     </table>
   </Card>
 )
-

@@ -152,7 +152,9 @@ function Foot({ data: { data, page, pages = 1, total, totalIsExact = true } }: {
           type="button"
           class="button tiny"
           disabled={page === 1}
-          onClick={() => setQuery({ page: page ? String(page - 1) : undefined, after: undefined }, { replace: false })}
+          onClick={() =>
+            setQuery({ page: page ? String(page - 1) : undefined, after: undefined }, { replace: false })
+          }
         >
           {page === undefined ? t.first : texts.previous}
         </button>

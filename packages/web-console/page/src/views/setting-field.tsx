@@ -13,9 +13,11 @@ export interface Field {
 
 /** The form of a setting, from its schema, or else from its default. */
 export function fieldOf({ schema = {}, default: byDefault, value, secret }: Setting): Field {
-  const choices = (schema.enum ?? schema.anyOf?.map((one) => (one as { const?: unknown }).const) ?? []).filter(
-    (one) => typeof one === 'string',
-  ) as readonly string[]
+  const choices = (
+    schema.enum ??
+    schema.anyOf?.map((one) => (one as { const?: unknown }).const) ??
+    []
+  ).filter((one) => typeof one === 'string') as readonly string[]
   const isSecret = secret === true || schema.writeOnly === true
   const of = schema.type ?? typeOf(byDefault ?? value)
   const isTexts = of === 'array' && (schema.items?.type ?? 'string') === 'string'
@@ -54,9 +56,16 @@ export function parseEntry({ kind, schema: { minimum, maximum } }: Field, text: 
     case 'integer':
       return /^-?\d{1,15}$/.test(text.trim()) && inRange(Number(text)) ? text.trim() : undefined
     case 'number':
-      return text.trim() !== '' && Number.isFinite(Number(text)) && inRange(Number(text)) ? text.trim() : undefined
+      return text.trim() !== '' && Number.isFinite(Number(text)) && inRange(Number(text))
+        ? text.trim()
+        : undefined
     case 'list':
-      return JSON.stringify(text.split('\n').map((line) => line.trim()).filter(Boolean))
+      return JSON.stringify(
+        text
+          .split('\n')
+          .map((line) => line.trim())
+          .filter(Boolean),
+      )
     case 'json':
       try {
         return JSON.stringify(JSON.parse(text))
@@ -88,7 +97,8 @@ export function Entry({ field, id, describedBy, text, isInvalid, isReadOnly, set
     'aria-invalid': isInvalid ? ('true' as const) : undefined,
     value: text,
   }
-  const type = (event: { readonly currentTarget: { readonly value: string } }) => set(event.currentTarget.value)
+  const type = (event: { readonly currentTarget: { readonly value: string } }) =>
+    set(event.currentTarget.value)
   if (field.kind === 'boolean' || field.kind === 'choice') {
     const choices = field.kind === 'boolean' ? ['true', 'false'] : field.choices
     return (

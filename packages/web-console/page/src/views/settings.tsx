@@ -32,13 +32,26 @@ export function Settings({ id, turn, change }: Props) {
       {!data && !problem && <Waiting />}
       {data?.length === 0 && <div class="body muted">{texts.modules.detail.noSettings}</div>}
       {data?.map((setting) => (
-        <Row key={`${setting.key} ${JSON.stringify(setting.value)}`} id={id} setting={setting} change={change} />
+        <Row
+          key={`${setting.key} ${JSON.stringify(setting.value)}`}
+          id={id}
+          setting={setting}
+          change={change}
+        />
       ))}
     </Card>
   )
 }
 
-function Row({ id, setting, change }: { readonly id: string; readonly setting: Setting; change(change: Change): void }) {
+function Row({
+  id,
+  setting,
+  change,
+}: {
+  readonly id: string
+  readonly setting: Setting
+  change(change: Change): void
+}) {
   const field = fieldOf(setting)
   const before = showEntry(field, setting.value)
   const [text, setText] = useState(before)
@@ -53,7 +66,12 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
       onSubmit={(event) => {
         event.preventDefault()
         if (value === undefined || !isChanged) return
-        change({ title: t.change(name), command: 'config-set', args: [setting.key, value], ...(field.isSecret && { shown: texts.changes.secret }) })
+        change({
+          title: t.change(name),
+          command: 'config-set',
+          args: [setting.key, value],
+          ...(field.isSecret && { shown: texts.changes.secret }),
+        })
       }}
     >
       <div>
@@ -68,7 +86,9 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
         <p class="muted small" id={`${input}-text`}>
           {setting.description}
           {field.range && ` · ${field.range}`}
-          {!field.isSecret && setting.default !== null && ` · ${t.default(showEntry(field, setting.default) || '""')}`}
+          {!field.isSecret &&
+            setting.default !== null &&
+            ` · ${t.default(showEntry(field, setting.default) || '""')}`}
         </p>
       </div>
       <div class="stack tight">
@@ -98,7 +118,9 @@ function Row({ id, setting, change }: { readonly id: string; readonly setting: S
               <button
                 type="button"
                 class="button tiny"
-                onClick={() => change({ title: t.change(name), command: 'config-unset', args: [setting.key] })}
+                onClick={() =>
+                  change({ title: t.change(name), command: 'config-unset', args: [setting.key] })
+                }
               >
                 {t.reset}
               </button>

@@ -14,7 +14,10 @@ import { WebhookState } from './webhook-state.tsx'
 const t = texts.webhooks
 
 export function WebhookPane({ id, changed }: { readonly id: string; changed(): void }) {
-  const { data, problem, reload } = useLoad((signal) => request<Webhook>(`api/webhook/${id}`, { signal }), [id])
+  const { data, problem, reload } = useLoad(
+    (signal) => request<Webhook>(`api/webhook/${id}`, { signal }),
+    [id],
+  )
   const [turn, setTurn] = useState(0)
   const close = <ClosePane to={href('webhooks')} />
   const again = () => {
@@ -47,7 +50,9 @@ export function WebhookPane({ id, changed }: { readonly id: string; changed(): v
         }
       >
         <div class="body stack">
-          {webhook.disabledReason && <Note tone="warn">{t.reasons[webhook.disabledReason] ?? webhook.disabledReason}</Note>}
+          {webhook.disabledReason && (
+            <Note tone="warn">{t.reasons[webhook.disabledReason] ?? webhook.disabledReason}</Note>
+          )}
           <dl class="facts">
             <dt>{t.url}</dt>
             <dd>
@@ -95,7 +100,9 @@ function WebhookActions({ webhook, etag, changed }: ActionsProps) {
   const rotate = () =>
     run(async () => {
       setAsking(false)
-      setRotated((await request<{ secret: string; previousUntil: string }>(`${path}/secret`, { method: 'POST' })).body)
+      setRotated(
+        (await request<{ secret: string; previousUntil: string }>(`${path}/secret`, { method: 'POST' })).body,
+      )
     })
   const test = () =>
     run(async () => {

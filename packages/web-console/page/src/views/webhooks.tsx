@@ -6,8 +6,8 @@ import { texts } from '../texts.ts'
 import { Empty, Head, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { Split } from '../ui/split.tsx'
 import type { Webhook } from './webhook.ts'
-import { WebhookState } from './webhook-state.tsx'
 import { WebhookPane } from './webhook-pane.tsx'
+import { WebhookState } from './webhook-state.tsx'
 
 const t = texts.webhooks
 
@@ -44,7 +44,13 @@ export default function Webhooks() {
   )
 }
 
-const Table = ({ webhooks, chosen }: { readonly webhooks: readonly Webhook[]; readonly chosen: string | undefined }) => (
+const Table = ({
+  webhooks,
+  chosen,
+}: {
+  readonly webhooks: readonly Webhook[]
+  readonly chosen: string | undefined
+}) => (
   <table class="rows">
     <thead>
       <tr>
