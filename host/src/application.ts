@@ -4,15 +4,10 @@ import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AddressList } from '@mortise/module-sdk'
-import type { Storage } from '@mortise/storage'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { DestinationStream } from 'pino'
+import type { FastifyInstance } from 'fastify'
 import { signedInCaller } from './callers/signed-in-caller.ts'
-import { createTokenVerifier, type TokenVerifier } from './callers/token-verifier.ts'
-import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
-import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
-import type { Environment } from './config/settings.ts'
+import { remember } from './config/identity.ts'
 import { hostVersion } from './config/version.ts'
 import { allMetrics } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
@@ -20,40 +15,33 @@ import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
-import { openApplicationStorage } from './control/open-application-storage.ts'
-import { OwnSecrets } from './control/own-secrets.ts'
 import { processOf } from './control/run-command.ts'
 import type { Parent } from './control/supervisor/parent.ts'
-import { MOVED, WritePause } from './control/write-pause.ts'
-import { EventLog } from './events/event-log.ts'
+import { MOVED } from './control/write-pause.ts'
 import { importPendingRecords } from './events/pending-records.ts'
-import { ChangeWatch } from './generations/change-watch.ts'
-import { withUnknownRoutes } from './generations/create-host.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
-import { EventLoopWatch } from './generations/loop-watch.ts'
 import { Quarantine } from './generations/quarantine.ts'
 import type { ServingHost } from './generations/serving-host.ts'
-import type { LiveChange } from './generations/settling.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
-import { assertPortFree } from './http/assert-port-free.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
-import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
 import { SharedCounts } from './http/limits/shared-counts.ts'
-import { RateLimits } from './http/limits/window-counter.ts'
 import { logDropped, logRefusedAddresses } from './http/log-dropped.ts'
 import { hostProblems } from './http/problems.ts'
 import type { Admission } from './http/server.ts'
 import { createServer } from './http/server.ts'
 import type { StalledResponses } from './http/stalled-responses.ts'
-import { guardProcess } from './modules/guard-process.ts'
+import {
+  type ApplicationOptions,
+  type LastingParts,
+  openLastingParts,
+  type Serving,
+} from './lasting-parts.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
+import { Shutdown } from './shutdown.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
-import { createLogger } from './telemetry/logger.ts'
-import { Metrics } from './telemetry/metrics.ts'
-import { openTracing, type Tracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import type { MetricFamily } from './telemetry/prometheus-format.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
@@ -70,48 +58,14 @@ const BACKLOG = 4_096
 /** If checkpoints fail, the host is ready up to this size of the write-ahead log, in bytes. */
 const WAL_LIMIT = 64 * 1024 * 1024
 
-export interface ApplicationOptions extends StartOptions {
-  readonly directory: string
-  readonly environment?: Environment | undefined
-  /** Modules cannot end the process, and `closed` rejects for an uncaught error. */
-  readonly ownsProcess?: boolean
-  /** The number of this worker among those of its supervisor; absent for a host without one. */
-  readonly worker?: number | undefined
-  /** What starts this process again; absent without it. */
-  readonly parent?: Parent | undefined
-  /** For an author: the log goes there, and no change is watched and reverted. */
-  readonly development?: DestinationStream | undefined
-  /** The file of the command that started it, for a module that operates the application. */
-  readonly command?: string | undefined
-  /** Cancels the start until something is served; no effect afterwards. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/** What outlives generations. */
-interface Parts {
-  readonly config: Config
-  readonly log: FastifyBaseLogger
-  readonly storage: Storage
-  readonly installed: InstalledModules
-  readonly metrics: Metrics
-  readonly limits: RateLimits | undefined
-  readonly shares: ConcurrencyLimit
-  readonly tokens: TokenVerifier
-  readonly tracing: Tracing | undefined
-  readonly events: EventLog
-  readonly watch: ChangeWatch
-  readonly loop: EventLoopWatch
-  readonly closed: PromiseWithResolvers<void>
-  readonly listener: ControlListener
-  /** The process that starts this one again. */
-  readonly supervisor: number | undefined
-  readonly secrets: OwnSecrets
-}
-
 /** A running application. All but its modules live as long as the process. */
-export class Application {
+export class Application implements Serving {
   readonly installed: InstalledModules
-  readonly #parts: Parts
+  readonly #parts: LastingParts
+  readonly #listener: ControlListener
+  readonly #shutdown: Shutdown
+  /** The process that starts this one again as a worker. */
+  readonly #supervisor: number | undefined
   readonly #server: Server
   readonly #admission: Admission
   readonly #connections: Connections
@@ -119,21 +73,26 @@ export class Application {
   readonly #sharedCounts: SharedCounts | undefined
   readonly #process = new ProcessMetrics()
   readonly #abandoned = new AbortController()
-  readonly #drained = new AbortController()
   readonly #control: FastifyInstance
-  readonly #hold: WritePause
   readonly #stopReporting: readonly (() => void)[]
   readonly #heartbeats: HostHeartbeats | undefined
   #url = ''
   #options: StartOptions = {}
   #cut = 0
-  #stopping: Promise<void> | undefined
-  #failure: Error | undefined
 
-  private constructor(parts: Parts) {
+  private constructor(
+    parts: LastingParts,
+    installed: InstalledModules,
+    listener: ControlListener,
+    shutdown: Shutdown,
+    supervisor: number | undefined,
+  ) {
     this.#parts = parts
-    this.installed = parts.installed
-    const { config, log, storage, installed, limits, shares } = parts
+    this.installed = installed
+    this.#listener = listener
+    this.#shutdown = shutdown
+    this.#supervisor = supervisor
+    const { config, log, storage, limits, shares } = parts
     const { server, admission, connections, stalled } = createServer({
       maxConnections: connectionLimit(config.server.maxConnections, log),
       shares,
@@ -161,13 +120,16 @@ export class Application {
       )
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
-    this.#hold = new WritePause(storage, config)
     this.#stopReporting = [
       logRefusals(storage, log, 'writes', 'reads continue'),
       logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
     this.#control = createControl(this.#controlled(), log)
+    shutdown.endFailureBy(async () => {
+      await this.#hangUp(LAST_REQUESTS)
+      await this.#end()
+    })
   }
 
   /**
@@ -184,182 +146,91 @@ export class Application {
   static async start(options: ApplicationOptions): Promise<Application> {
     // Before the host reads anything: a command that finds no socket has changed what it will read.
     const listener = await ControlListener.open(options.directory, options.worker)
+    const shutdown = new Shutdown()
     try {
-      return await Application.#start(options, listener)
+      const serving = Promise.withResolvers<Application>()
+      const parts = await openLastingParts(options, shutdown, serving.promise)
+      const application = await Application.#withModules(options, parts, listener, shutdown, serving)
+      try {
+        options.signal?.throwIfAborted()
+        await application.#serve(options)
+      } catch (error) {
+        await application.close()
+        throw error
+      }
+      return application
     } catch (error) {
+      shutdown.abandon(error)
       await listener.close()
       throw error
     }
   }
 
-  static async #start(
-    {
-      directory,
-      port,
-      host,
-      worker,
-      parent,
-      environment,
-      ownsProcess = false,
-      development,
-      command,
-      signal,
-    }: ApplicationOptions,
+  static async #withModules(
+    { directory, worker, development, command }: ApplicationOptions,
+    parts: LastingParts,
     listener: ControlListener,
+    shutdown: Shutdown,
+    serving: PromiseWithResolvers<Application>,
   ): Promise<Application> {
-    const config = await readConfig(directory, environment)
+    const { config, log, storage, metrics, watch } = parts
     const isWorker = worker !== undefined
-    const { server } = config
-    const address = { port: port ?? server.port, host: host ?? server.host }
-    if (!isWorker && parent?.socketFor(address) === undefined) await assertPortFree(address)
-    const logger = createLogger(config.log, development)
-    if (parent?.previous !== undefined)
-      logger.warn({ previous: parent.previous }, `the host starts again: ${parent.previous}`)
-    for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
-    const closed = Promise.withResolvers<void>()
-    const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
-    const shares = new ConcurrencyLimit(config.server.maxConnectionsPerAddress)
-    const metrics = new Metrics()
-    assertOwnSecret(config, await readIdentity(directory))
-    const secrets = new OwnSecrets(config, logger)
-    let application: Application | undefined
-    const storage = await openApplicationStorage(config, {
-      onFatal: (error) => (application === undefined ? closed.reject(error) : application.#fail(error)),
-      onCheckpoint: (failure) => {
-        if (failure === undefined) logger.info('checkpoints of the write-ahead log succeed again')
-        else logger.error(failure, walMessage(config.databaseFile ?? ''))
+    let url = () => ''
+    serving.promise.then(
+      (application) => {
+        url = () => application.url
       },
-      onSlowRead: (statement, milliseconds) =>
-        logger.warn(
-          { statement, milliseconds: Math.round(milliseconds) },
-          'a read held all callers up: declare it by { long: true }, or add an index',
-        ),
-      observer: metrics,
-      keepFree: { bytes: config.storage.minFreeBytes },
-    })
-    let installed: InstalledModules | undefined
-    let tracing: Tracing | undefined
-    let events: EventLog | undefined
-    const loop = new EventLoopWatch({
-      directory,
-      blockedSeconds: config.host.blockedSeconds,
-      parent: parent?.pid,
-    })
-    if (ownsProcess && development === undefined) await loop.begin()
-    const watch = new ChangeWatch({
-      directory,
-      loop,
-      log: logger,
-      removeFailing: async () => installed?.removeFailing(),
-      async serve(lock, change) {
-        await installed?.servePrevious(lock, change)
-        if (application !== undefined) await application.#heartbeats?.beat()
-        await importPendingRecords(directory, storage)
-      },
-    })
-    const guard = ownsProcess
-      ? guardProcess({
-          onTrouble: (folder) => {
-            const reason = guard?.troubles.get(folder) ?? ''
-            watch
-              .handleFailure(folder, reason)
-              .catch((error) => logger.error(error, 'a failing module still serves: it cannot be removed'))
-          },
-          onUncaught(error) {
-            logger.fatal({ err: error }, 'an uncaught error of no module ends the host')
-            closed.reject(error)
-          },
-          onUnhandled: (reason) => logger.error({ err: reason }, 'unhandled rejection'),
-        })
-      : undefined
-    closed.promise.catch(() => {}).finally(() => guard?.release())
+      () => {},
+    )
     try {
-      tracing = await openTracing(config, logger)
-      signal?.throwIfAborted()
-      const notReady = () => {
-        if (application?.isStopping) return 'the host is shutting down'
-        if (application?.hasMoved) return MOVED
-        if (storage.trouble) return 'the database cannot be reached'
-        if (storage.wal?.failure && storage.wal.bytes > WAL_LIMIT)
-          return 'checkpoints fail, and the write-ahead log is larger than 64 MiB'
-        const missing = withUnknownRoutes(installed?.modules ?? [])
-        return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
-      }
-      const tokens = createTokenVerifier({
-        issuers: tokenIssuers(config),
-        log: logger,
-        onWrongSignature: () => secrets.renewForToken(),
-      })
-      const hostsDiffer = () => application !== undefined && application.#heartbeats?.hostsDiffer === true
-      const figures = {
-        requests: metrics.requests,
-        read: async () => (isWorker ? metricsOfAll(directory) : (application?.metrics() ?? [])),
-      }
-      events = new EventLog(storage, logger)
-      const parts = {
-        config,
-        logger,
-        storage,
-        events,
-        tokens,
-        notReady,
-        hostsDiffer,
-        operated:
-          command === undefined ? undefined : processOf(directory, command, () => application?.url ?? ''),
-        metrics: figures,
-        limits,
-        shares,
-        tracing,
-        // An author's module was not probed.
-        lazy: development === undefined,
-        onSwitch: (change: LiveChange | undefined) => watch.begin(development ? undefined : change),
-        onPauseEnd: async () => {
-          if (application !== undefined) await application.#heartbeats?.beat()
+      const installed = await InstalledModules.start(
+        {
+          ...parts,
+          logger: log,
+          notReady: () => notReady(parts, shutdown),
+          hostsDiffer: async () => (await serving.promise).#heartbeats?.hostsDiffer === true,
+          operated: command === undefined ? undefined : processOf(directory, command, () => url()),
+          metrics: {
+            requests: metrics.requests,
+            read: async () => (isWorker ? metricsOfAll(directory) : (await serving.promise).metrics()),
+          },
+          // An author's module was not probed.
+          lazy: development === undefined,
+          onSwitch: (change) => watch.begin(development ? undefined : change),
+          onPauseEnd: async () => (await serving.promise).notifyHosts(),
+          onFailure: (module) => watch.failed(module),
+          quarantine: new Quarantine(config, storage, log),
         },
-        onFailure: (module: string) => watch.failed(module),
-        quarantine: new Quarantine(config, storage, logger),
-      }
-      installed = await InstalledModules.start(parts, guard?.troubles)
+        parts.troubles,
+      )
       await remember(config, storage)
       await installed.removeFailing()
-      events.wake()
+      parts.events.wake()
       const supervisor = isWorker ? process.ppid : undefined
-      const outliving = {
-        metrics,
-        limits,
-        shares,
-        tokens,
-        tracing,
-        events,
-        watch,
-        loop,
-        closed,
-        secrets,
-        listener,
-        supervisor,
-      }
-      application = new Application({ config, log: logger, storage, installed, ...outliving })
-      signal?.throwIfAborted()
-      await application.#listen({ port, host }, parent)
-      await application.#control.ready()
-      listener.serve(application.#control.routing)
-      await installed.react()
-      application.#watchLock()
-      secrets.follow(tokens, application.#abandoned.signal)
-      // After the control socket serves: a later record's author asks for the import.
-      await importPendingRecords(directory, storage).catch((error) =>
-        logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
-      )
-      await application.#heartbeats?.beat()
-      parent?.serves(drainSecondsOf(config))
+      const application = new Application(parts, installed, listener, shutdown, supervisor)
+      serving.resolve(application)
       return application
     } catch (error) {
-      guard?.release()
-      if (application === undefined) loop.end()
-      await (application?.close() ??
-        Promise.all([events?.close(), tracing?.close()]).then(() => storage.close()))
+      await parts.close()
       throw error
     }
+  }
+
+  /** Listens; then commands, other hosts and the parent may know. */
+  async #serve({ port, host, parent }: ApplicationOptions): Promise<void> {
+    const { config, log, storage, secrets, tokens } = this.#parts
+    await this.#listen({ port, host }, parent)
+    await this.#control.ready()
+    this.#listener.serve(this.#control.routing)
+    await this.installed.react()
+    this.#watchLock()
+    secrets.follow(tokens, this.#abandoned.signal)
+    // After the control socket serves: a later record's author asks for the import.
+    await importPendingRecords(config.directory, storage).catch((error) =>
+      log.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
+    )
+    await this.notifyHosts()
+    parent?.serves(drainSecondsOf(config))
   }
 
   /** The URL that it serves on, base path included. */
@@ -369,21 +240,21 @@ export class Application {
 
   /** Rejects if it must stop: a BrokenStorageError, or an uncaught error. End the process then. */
   get closed(): Promise<void> {
-    return this.#parts.closed.promise
+    return this.#shutdown.closed
   }
 
   /** The configuration names another database, which a restart would use. */
   get hasMoved(): boolean {
-    return this.#hold.hasMoved
+    return this.#parts.hold.hasMoved
   }
 
   get isStopping(): boolean {
-    return this.#stopping !== undefined
+    return this.#shutdown.isStopping
   }
 
   state(): ApplicationState {
     const { generation, switches, modules } = this.installed
-    const { supervisor } = this.#parts
+    const supervisor = this.#supervisor
     return {
       pid: process.pid,
       ...(supervisor !== undefined && { supervisor }),
@@ -415,6 +286,10 @@ export class Application {
     })
   }
 
+  async notifyHosts(): Promise<void> {
+    await this.#heartbeats?.beat()
+  }
+
   /** This host as the other hosts of the database see it. */
   #self(): ServingHost {
     const { generation, served: modules } = this.installed
@@ -438,13 +313,13 @@ export class Application {
         },
         others: async () => (await this.#heartbeats?.others()) ?? [],
       },
-      hold: this.#hold,
+      hold: this.#parts.hold,
       options: () => this.#options,
       state: () => this.state(),
       metrics: () => this.metrics(),
       settle: (generation, milliseconds) =>
         this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
-      notifyHosts: async () => await this.#heartbeats?.beat(),
+      notifyHosts: () => this.notifyHosts(),
     }
   }
 
@@ -461,13 +336,13 @@ export class Application {
    * @param why for the log, for example the signal
    */
   stop(why: string, drainSeconds = drainSecondsOf(this.#parts.config)): Promise<void> {
-    return this.#finish(() => this.#drain(why, drainSeconds))
+    return this.#shutdown.finish(() => this.#drain(why, drainSeconds))
   }
 
   /** Finishes requests in progress (10 s at most) and closes the database. Ends a drain. */
   close(): Promise<void> {
-    this.#drained.abort()
-    return this.#finish(async () => void (await this.#end()))
+    this.#shutdown.skipDrain()
+    return this.#shutdown.finish(async () => void (await this.#end()))
   }
 
   /** Like `close`, and cuts off requests in progress. */
@@ -476,26 +351,6 @@ export class Application {
     const closed = this.close()
     this.#server.closeAllConnections()
     return closed
-  }
-
-  #finish(end: () => Promise<void>): Promise<void> {
-    if (this.#stopping === undefined) {
-      const { resolve, reject } = this.#parts.closed
-      this.#stopping = end()
-      this.#stopping.then(() => (this.#failure === undefined ? resolve() : reject(this.#failure)), reject)
-    }
-    return this.#stopping
-  }
-
-  /** The database cannot be trusted any more. Requests in progress get a moment to respond. */
-  #fail(error: Error): void {
-    this.#failure = error
-    this.#drained.abort()
-    const ended = this.#finish(async () => {
-      await this.#hangUp(LAST_REQUESTS)
-      await this.#end()
-    })
-    ended.catch(() => {}) // `closed` reports it
   }
 
   async #listen({ port, host }: StartOptions, parent: Parent | undefined): Promise<void> {
@@ -518,7 +373,7 @@ export class Application {
       if (this.isStopping) return
       try {
         await this.installed.activate({ probed: false })
-        await this.#heartbeats?.beat()
+        await this.notifyHosts()
       } catch (error) {
         log.error(
           error,
@@ -532,8 +387,9 @@ export class Application {
     const { finished: before } = this.installed
     this.#parts.log.info({ signal: why, drainSeconds }, stoppingMessage(why, drainSeconds))
     if (drainSeconds > 0) {
-      await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
-      if (!this.#drained.signal.aborted) await this.#hangUp(LAST_REQUESTS)
+      const { drained } = this.#shutdown
+      await pause(drainSeconds * 1000, undefined, { signal: drained }).catch(() => {})
+      if (!drained.aborted) await this.#hangUp(LAST_REQUESTS)
     }
     const cut = await this.#end()
     const finished = this.installed.finished - before
@@ -554,40 +410,40 @@ export class Application {
     try {
       return await this.#endServing()
     } finally {
-      await this.#parts.storage.close()
-      await this.#parts.listener.close()
-      this.#parts.loop.end()
+      await this.#parts.close()
+      await this.#listener.close()
     }
   }
 
   async #endServing(): Promise<number> {
-    const { listener } = this.#parts
-    listener.hold()
+    this.#listener.hold()
     this.#abandoned.abort()
     for (const stop of this.#stopReporting) stop()
     this.#parts.watch.end()
     this.#process.stop()
     this.#server.close()
     this.#admission.open()
-    const timeout = this.#failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
+    const timeout = this.#shutdown.failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
     await settlesWithin(
       timeout,
-      Promise.all([listener.idle(), this.#control.close(), this.installed.close()]),
+      Promise.all([this.#listener.idle(), this.#control.close(), this.installed.close()]),
     )
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
-    await Promise.all([
-      this.#heartbeats?.stop(),
-      this.#sharedCounts?.stop(),
-      this.#parts.events.close(),
-      this.#parts.tracing?.close(),
-    ])
+    await Promise.all([this.#heartbeats?.stop(), this.#sharedCounts?.stop()])
     return cut
   }
 }
 
-const walMessage = (file: string) =>
-  `checkpoints fail: the write-ahead log cannot be copied into ${file}. Acknowledged writes are safe in ${file}-wal, which grows until this ends. Check the disk`
+/** The reason why `/health/ready` responds with 503; undefined if it does not. */
+function notReady({ hold, storage }: LastingParts, shutdown: Shutdown): string | undefined {
+  if (shutdown.isStopping) return 'the host is shutting down'
+  if (hold.hasMoved) return MOVED
+  if (storage.trouble) return 'the database cannot be reached'
+  if (storage.wal?.failure && storage.wal.bytes > WAL_LIMIT)
+    return 'checkpoints fail, and the write-ahead log is larger than 64 MiB'
+  return undefined
+}
 
 /** The metrics of all workers of the application in `directory`. */
 async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {

@@ -2,9 +2,10 @@
 
 import type { observeModule as Observe } from './modules/observe-module.ts'
 
-export { Application, type ApplicationOptions } from './application.ts'
+export { Application } from './application.ts'
 export { createTokenVerifier } from './callers/token-verifier.ts'
 export { createHost } from './generations/create-host.ts'
+export type { ApplicationOptions } from './lasting-parts.ts'
 export { withLocation } from './modules/error-location.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'
 

@@ -92,10 +92,9 @@ export interface HostOptions {
   /** The reason why the application cannot serve now; undefined while it can. */
   readonly notReady?: () => string | undefined
   /** Whether another host of the database serves something else now. */
-  readonly hostsDiffer?: () => boolean
+  readonly hostsDiffer?: () => Promise<boolean>
   /** The process for a module that operates the application; without it none can. */
   readonly operated?: OperatedProcess | undefined
-  /** The number of other processes that do not respond. */
   /** Called for each module before its registration. */
   readonly onRegister?: (id: string) => void
   /** Called with the access of each route (`GET /cart`) of a module. */
@@ -137,7 +136,8 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(cors, config.cors)
     if (config.server.trustProxy.length > 0) await app.register(forwardedLimit, { shares: parts.shares })
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
-    await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
+    const missing = withUnknownRoutes(modules)
+    await app.register(unknownRoutes, { basePath, unavailable: missing })
     await app.register(refusePaused, { modules })
     await app.register(accessRules)
     await app.register(requestBodies)
@@ -173,7 +173,9 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
         })
         await api.register(docsPage, { application })
         const quarantined = modules.flatMap(({ id, state }) => (state === 'quarantined' ? [id] : []))
-        await api.register(health, { notReady, quarantined })
+        const ofStore =
+          missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
+        await api.register(health, { notReady: () => notReady?.() ?? ofStore, quarantined })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
         await api.register(guestRoutes, { database, guests, cookie, claims })
@@ -217,7 +219,7 @@ const emitsEvents = (modules: readonly RegisteredModule[]) =>
   modules.some((module) => isLoaded(module) && module.manifest.listensTo?.includes('*'))
 
 /** The ids of modules with unknown routes. */
-export const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
+const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
   modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
 
 /** Failed modules last: they only respond on paths that no other module has taken. */

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { invalidRequest } from './problems.ts'
 
 const BARE = /^[!#-~][!-~]{0,254}$/
@@ -22,19 +21,13 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
   )
 }
 
-/** An `onRequest` hook for a write whose response must not be kept. */
-export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  if (headers['idempotency-key'] !== undefined) refuseKey()
-  done()
-}
-
 /**
  * Refuses a key, since a key promises a kept response.
  * @throws {Problem} `invalid-request`
  */
 export function refuseKey(): never {
   throw invalidKey(
-    'This route does not support Idempotency-Key; nothing was done. Send the request without it: you can repeat the request safely.',
+    'This route does not support Idempotency-Key; nothing was done. Send the request without it.',
     'must not be sent here',
   )
 }

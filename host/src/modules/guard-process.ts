@@ -5,7 +5,7 @@ export type OutsideFailures = Map<string, string>
 
 interface GuardOptions {
   /** Called with the store folder of a failed module; `troubles` has the reason already. */
-  readonly onTrouble: (folder: string) => void
+  readonly onTrouble: (folder: string, reason: string) => void
   /** Called for an uncaught error that is no module's. The process should end. */
   readonly onUncaught: (error: unknown) => void
   /** Called for an unhandled rejection that is no module's. */
@@ -28,8 +28,9 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOption
     if (root === undefined) return false
     if (!troubles.has(root)) {
       const what = thrower === undefined ? 'an error had no listener' : 'it threw outside a request'
-      troubles.set(root, `${what}: ${(error as Error).message}`)
-      onTrouble(root)
+      const reason = `${what}: ${(error as Error).message}`
+      troubles.set(root, reason)
+      onTrouble(root, reason)
     }
     return true
   }

@@ -53,8 +53,11 @@ export const transaction = fp<TransactionOptions>(
     app.addHook('onRequest', (request: WithReply, reply, done) => {
       request[kReply] = reply
       const { 'idempotency-key': header, 'if-match': ifMatch } = request.headers
-      if (header !== undefined && isWrite(request.method)) request[kKey] = parseIdempotencyKey(header)
-      else if (header !== undefined && isRead(request.method)) refuseKey()
+      const { method, routeOptions } = request
+      if (header !== undefined) {
+        if (isRead(method) || routeOptions.config.idempotencyKey === false) refuseKey()
+        if (isWrite(method)) request[kKey] = parseIdempotencyKey(header)
+      }
       if (header !== undefined || ifMatch !== undefined)
         reply.raw.once('finish', () => warnUnprotected(request, reply))
       done()
@@ -155,7 +158,7 @@ function warnUnprotected(request: WithReply, reply: FastifyReply): void {
   if (request[kKey])
     request.log.warn(
       route,
-      'an Idempotency-Key had no effect, because the route did not use request.transaction',
+      'an Idempotency-Key had no effect, because the route did not use request.transaction: end it with that, or refuse keys by config.idempotencyKey: false',
     )
   if (!isRead(request.method) && !isCompared(request))
     request.log.warn(route, 'If-Match had no effect, because the route did not use request.transaction')

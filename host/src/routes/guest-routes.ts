@@ -6,7 +6,6 @@ import fp from 'fastify-plugin'
 import { signInNeeded } from '../callers/bearer.ts'
 import { type GuestOptions, guestOf } from '../callers/callers.ts'
 import { compareNothing } from '../http/conditional-requests.ts'
-import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems, invalidRequest } from '../http/problems.ts'
 import { takeNoBody } from '../http/request-body.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
@@ -39,14 +38,13 @@ export const guestRoutes = fp<GuestRoutesOptions>(async (instance, options) => {
     '/guest',
     {
       // Invalid credentials are refused here as on every route.
-      config: { access: 'caller' },
+      config: { access: 'caller', idempotencyKey: false },
       schema: {
         summary: 'Become a guest',
         body: Strict({}),
         response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request', 'precondition-failed') },
       },
       onRequest: [
-        takeNoKey,
         compareNothing,
         (request, _reply, done) => {
           cookie.assertOwnSite(request)
@@ -67,7 +65,7 @@ export const guestRoutes = fp<GuestRoutesOptions>(async (instance, options) => {
   app.post(
     '/guest/claim',
     {
-      config: { access: 'caller' },
+      config: { access: 'caller', idempotencyKey: false },
       schema: {
         summary:
           'Transfer the data of the guest in the Guest-Token header or the cookie to the signed-in user',
@@ -87,11 +85,7 @@ export const guestRoutes = fp<GuestRoutesOptions>(async (instance, options) => {
           ...hostProblems.responses('invalid-request', 'guest-not-found', 'precondition-failed'),
         },
       },
-      onRequest: [
-        (request, _reply, done) => done(guestOf(request) && signInNeeded()),
-        takeNoKey,
-        compareNothing,
-      ],
+      onRequest: [(request, _reply, done) => done(guestOf(request) && signInNeeded()), compareNothing],
       preValidation: takeNoBody,
     },
     async (request, reply) => {

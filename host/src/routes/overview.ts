@@ -30,12 +30,12 @@ const Overview = Type.Object(
 export interface OverviewOptions {
   readonly application: { readonly name: string; readonly version: string }
   readonly modules: readonly ModuleState[]
-  readonly hostsDiffer?: () => boolean
+  readonly hostsDiffer?: () => Promise<boolean>
 }
 
 /** `GET /`: the modules of this application. */
 export const overview = fp<OverviewOptions>(
-  async (app, { application, modules, hostsDiffer = () => false }) => {
+  async (app, { application, modules, hostsDiffer = async () => false }) => {
     const { name, version } = application
     const response = {
       name,
@@ -51,7 +51,7 @@ export const overview = fp<OverviewOptions>(
         schema: { summary: 'The application and its modules', response: { 200: Overview } },
       },
       // Which hosts differ, and how, is for the operator: in `app module-list`.
-      async () => (hostsDiffer() ? { ...response, hostsDiffer: true } : response),
+      async () => ((await hostsDiffer()) ? { ...response, hostsDiffer: true } : response),
     )
   },
 )

@@ -17,7 +17,10 @@ export function problemsOf(route: RouteOptions, schema: FastifySchema | undefine
 
 /** Not on routes without a caller, and not on the host's own routes. */
 export const isProtected = ({ method, config }: RouteOptions) =>
-  isWrite(String(method)) && config?.module !== undefined && config.access !== 'public'
+  isWrite(String(method)) &&
+  config?.module !== undefined &&
+  config.access !== 'public' &&
+  config.idempotencyKey !== false
 
 const unread = Object.values<TSchema>(
   hostProblems.responses(

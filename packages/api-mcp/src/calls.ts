@@ -1,11 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { CallToolResult } from '@modelcontextprotocol/server'
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { ModuleInstance } from '@mortise/module-sdk'
 import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { RouteTool } from './tools.ts'
 
 /** The headers of the caller that a call has too: credentials, where it comes from, its trace. */
 const PASSED_ON = ['authorization', 'guest-token', 'host', 'x-forwarded-for', 'traceparent', 'user-agent']
+
+/** A URL goes up a folder there, and so names another route. */
+const DOTS = /\/(\.|%2e){1,2}([/?]|$)/i
 
 /** Requests of the application itself, in this process, for the caller of `request`. */
 export class Calls {
@@ -55,11 +58,10 @@ export class Calls {
     return headers.authorization !== undefined || headers['guest-token'] !== undefined
   }
 
-  #send(method: string, path: string, headers: Record<string, string>, body?: unknown) {
-    const passed = PASSED_ON.flatMap((name) => {
-      const value = this.#request.headers[name]
-      return value === undefined ? [] : [[name, value] as const]
-    })
+  async #send(method: string, path: string, headers: Record<string, string>, body?: unknown) {
+    if (DOTS.test(path))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No part of ${path} may be . or ..`)
+    const passed = Object.entries(this.#request.headers).filter(([name]) => PASSED_ON.includes(name))
     return this.#app.inject({
       method: method as 'GET',
       url: this.#app.prefix + path,

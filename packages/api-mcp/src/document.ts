@@ -29,29 +29,21 @@ export type Content = Readonly<Record<string, { readonly schema: Schema }>>
 export type Schema = Readonly<Record<string, unknown>>
 
 const COMPONENT = '#/components/schemas/'
+const REFERENCE = /"#\/components\/schemas\/([^"\\]+)"/g
 
 /** The schema with everything that it refers to, below `$defs`. */
 export function selfContained(schema: Schema, document: Document): Schema {
-  const defs: Record<string, unknown> = {}
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(copy)
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => {
-        if (key !== '$ref' || typeof inner !== 'string' || !inner.startsWith(COMPONENT))
-          return [key, copy(inner)]
-        const name = inner.slice(COMPONENT.length)
-        if (!(name in defs)) {
-          defs[name] = true // a schema may refer to itself
-          defs[name] = copy(document.components?.schemas?.[name] ?? {})
-        }
-        return [key, `#/$defs/${name}`]
-      }),
-    )
-  }
-  const whole = copy(schema) as Schema
-  return Object.keys(defs).length === 0 ? whole : { ...whole, $defs: defs }
+  const component = (name: string) => document.components?.schemas?.[name] ?? {}
+  const names = new Set(namesIn(schema))
+  // The loop sees what it adds.
+  for (const name of names) for (const inner of namesIn(component(name))) names.add(inner)
+  const $defs = Object.fromEntries([...names].map((name) => [name, component(name)]))
+  const whole = JSON.stringify(names.size === 0 ? schema : { ...schema, $defs })
+  return JSON.parse(whole.replace(REFERENCE, '"#/$defs/$1"'))
 }
+
+const namesIn = (schema: Schema) =>
+  [...JSON.stringify(schema).matchAll(REFERENCE)].map(([, name]) => name as string)
 
 /** Follows a reference to a component. */
 export function resolved(schema: Schema, document: Document): Schema {

@@ -14,14 +14,14 @@ import { problem } from './module.ts'
  * @throws {Problem} `foreign-origin`
  */
 export function assertOwnOrigin({ headers, socket }: FastifyRequest, origins: readonly string[]): void {
+  const { host, origin = '' } = headers
   const local = localhostAllowedHostnames()
-  const allowed = [...local, ...origins.map((origin) => new URL(origin).hostname)]
   const isDirect = headers['x-forwarded-for'] === undefined && isLoopback(socket.localAddress)
-  const hasOwnName = !isDirect || validateHostHeader(headers.host, allowed).ok
-  if (hasOwnName && validateOriginHeader(headers.origin, allowed).ok) return
+  const hasOwnName = !isDirect || validateHostHeader(host, local).ok
+  if (hasOwnName && (origins.includes(origin) || validateOriginHeader(headers.origin, local).ok)) return
   throw problem(
     'foreign-origin',
-    `The request comes from ${headers.origin ?? headers.host}: the operator can allow it with the setting origins of api-mcp.`,
+    `The request comes from ${origin || host}: the operator can allow it with the setting origins of api-mcp.`,
   )
 }
 

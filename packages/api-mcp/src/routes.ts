@@ -67,6 +67,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
     {
       config: {
         access: 'caller',
+        idempotencyKey: false,
         problemForm: ({ status, detail, ...problem }) => ({
           body: {
             jsonrpc: '2.0',

@@ -45,11 +45,7 @@ export function toolsOf(document: Document, settings: Settings): readonly RouteT
 export const mayCall = ({ scopes }: RouteTool, caller: Caller): boolean =>
   scopes.every((scope) => caller.has(scope))
 
-function isOffered(
-  { method, path, scopes }: RouteTool,
-  { tags = [] }: Operation,
-  settings: Settings,
-): boolean {
+function isOffered({ method, path, scopes }: RouteTool, { tags = [] }: Operation, settings: Settings) {
   const [module] = tags
   if (module === 'application' || module === 'api-mcp') return false
   if (settings.readOnly && method !== 'GET') return false
@@ -59,12 +55,7 @@ function isOffered(
   return isNamed(settings.include) || (settings.include.length === 0 && !scopes.includes('admin'))
 }
 
-function toolOf(
-  document: Document,
-  method: string,
-  path: string,
-  operation: Operation,
-): RouteTool | undefined {
+function toolOf(document: Document, method: string, path: string, operation: Operation) {
   const { operationId, summary, description, parameters = [], requestBody, security = [] } = operation
   const success = successOf(operation)
   const body = requestBody?.content[JSON_TYPE]?.schema

@@ -58,6 +58,40 @@ t.test('a route for admin is offered only if the operator names it', async (t) =
   t.notOk(names.includes('getPurchase'))
 })
 
+t.test('a parameter does not lead to another route', async (t) => {
+  const { user } = await shop(t, {
+    config: { modules: { 'api-mcp': { exclude: ['DELETE /cart', 'GET /cart'] } } },
+  })
+  const client = await connect(t, user('ann'))
+  const { structuredContent } = await client.callTool({
+    name: 'postCartItem',
+    arguments: { body: { product: 'tea', quantity: 1 } },
+  })
+  for (const id of ['..', '.']) {
+    const call = client.callTool({ name: 'deleteCartItemById', arguments: { id } })
+    await t.rejects(call, /may be \. or/, id)
+  }
+  for (const id of ['..', '%2E%2e'])
+    await t.rejects(client.readResource({ uri: `mortise:/purchase/${id}` }), /may be \. or/, id)
+  const { id } = structuredContent as { id: string }
+  const deleted = await client.callTool({ name: 'deleteCartItemById', arguments: { id } })
+  t.notOk(deleted.isError, 'the item was there')
+})
+
+t.test('the endpoint itself takes no key: the messages in it may have one', async (t) => {
+  const { app } = await shop(t)
+  const { statusCode, body } = await app.inject({
+    method: 'POST',
+    url: '/mcp',
+    headers: { host: 'localhost', 'idempotency-key': 'k-1' },
+    payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  })
+  t.equal(statusCode, 400)
+  t.match(JSON.parse(body).error.message, /does not support Idempotency-Key/)
+  const { paths } = (await app.inject('/openapi.json')).json()
+  t.equal(paths['/mcp'].post.parameters, undefined, 'and does not declare it')
+})
+
 t.test('readOnly offers what only reads', async (t) => {
   const { names } = await toolNames(t, { readOnly: true })
   t.ok(names.length > 3)
@@ -82,7 +116,7 @@ t.test('a page of another site, and a strange name of this machine, are refused'
   t.equal(await send({}), 200)
   for (const origin of ['http://localhost:8080', 'https://chat.example'])
     t.equal(await send({ origin }), 200, origin)
-  for (const origin of ['https://evil.example', 'null', 'https://chat.example.evil.example'])
+  for (const origin of ['https://evil.example', 'null', 'http://chat.example', 'https://chat.example:8443'])
     t.equal(await send({ origin }), 403, origin)
 })
 

@@ -112,6 +112,11 @@ declare module 'fastify' {
      */
     ifMatch?: IfMatch
     /**
+     * False: a write with an `Idempotency-Key` is refused with 400, before the handler. For a route
+     * that does not end with `request.transaction`, which would ignore the key.
+     */
+    idempotencyKey?: false
+    /**
      * The form of every error response of this route, for a protocol that prescribes one: those of
      * validation and of the host too, such as `idempotency-mismatch`. It may run several times, and
      * has no effects. If it throws, problem details are sent. Declare its responses in the schema.
