@@ -2,6 +2,7 @@ import { deleteExpired } from '@mortise/module-sdk'
 import { apiRoutes } from './api-routes.ts'
 import { changeRoutes } from './change-routes.ts'
 import { Commands } from './commands.ts'
+import { eventRoutes } from './event-routes.ts'
 import { plugin } from './module.ts'
 import { nowRoutes } from './now-routes.ts'
 import { builtPage, pageRoutes } from './page.ts'
@@ -27,6 +28,7 @@ export const consoleModule = (page = builtPage, ring = new Ring()) =>
     readRoutes(app, parts, commands)
     changeRoutes(app, parts, commands, context)
     nowRoutes(app, parts, ring, context)
+    eventRoutes(app, parts, context.events)
     everyMinute('sessions', () => deleteExpired('console_session'))
     everyMinute('links', () => deleteExpired('console_link'))
     everyMinute('changes', () => deleteExpired('console_change'))
