@@ -46,6 +46,7 @@ const held: readonly Entry[] = [
   ['calling.md', 'sh', 'cli/test/calling.test.ts'],
   ['calling.md', 'ts', 'cli/test/commands/client.test.ts'],
   ['operating.md', 'sh', 'cli/test/operating-page.ts'],
+  ['console.md', 'sh', 'cli/test/console.test.ts'],
   ['scaling.md', 'sh', 'cli/test/scaling.test.ts'],
   ['configuration.md', 'json', 'host/test/documentation.test.ts'],
   ['configuration.md', 'sh', 'cli/test/blocks.test.ts'],

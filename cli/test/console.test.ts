@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -84,6 +85,21 @@ t.test('from the link of "app console" to a module that serves, and back', async
   const after = await fetch(`${running.url}/`)
   t.same([...after.headers.keys()].sort(), known, 'no header stays')
   t.notMatch(await (await fetch(`${running.url}/openapi.json`)).text(), 'console')
+})
+
+t.test('console.md: the commands of the page', async (t) => {
+  process.env.npm_config_registry = await checkoutRegistry(t, '', () => false)
+  const { directory, run } = await testApplication(t)
+  await runningHost(t, directory, { command })
+  const page = await readFile(new URL('../../docs/console.md', import.meta.url), 'utf8')
+  const lines = Array.from(page.matchAll(/^```sh\n([^`]*)^```$/gm), ([, text = '']) =>
+    text.trim().split('\n'),
+  ).flat()
+  t.equal(lines.length, 3)
+  for (const line of lines) {
+    const { exitCode, stdout } = await run(...line.split(' ').slice(1))
+    t.equal(exitCode, 0, `${line}: ${stdout}`)
+  }
 })
 
 t.test('without a running host there is nothing to sign in to', async (t) => {

@@ -50,8 +50,8 @@ export interface Operator {
   /** @throws {Problem} 401 if the token is not valid; 503 if its issuer's keys are unavailable */
   signIn(token: string): Promise<SignedIn>
   /**
-   * A request in this process, as the user. It is validated, limited and answered as over HTTP, and
-   * does what the scopes allow.
+   * A request in this process, as the user. It is validated and limited as over HTTP, and does what the
+   * scopes allow.
    */
   call(user: Pick<SignedIn, 'id' | 'scopes'>, request: OperatorRequest): Promise<LightMyRequestResponse>
   /**

@@ -168,7 +168,7 @@ t.test('only commands and options of the list', async (t) => {
   t.same(argvs, [])
 })
 
-/** Nobody of these changes anything: neither by a plan, nor with one that somebody else has made. */
+/** Nobody of these changes anything: neither by a plan, nor with one of another session. */
 async function changesNothing(
   t: Test,
   { host, changes, argvs }: Awaited<ReturnType<typeof withCommand>>,

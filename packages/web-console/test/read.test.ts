@@ -1,13 +1,13 @@
 import t from 'tap'
 import { consoleHost, signedIn } from './console-host.ts'
 
-const answer = (document: unknown, exitCode = 0) => ({ exitCode, document, notes: '' })
+const printed = (document: unknown, exitCode = 0) => ({ exitCode, document, notes: '' })
 
-t.test('what commands print is below /console/operator, for whoever may look', async (t) => {
+t.test('what commands print is below /console/operator, for a session that may look', async (t) => {
   const calls: (readonly string[])[] = []
   const command = async (argv: readonly string[]) => {
     calls.push(argv)
-    return answer({ modules: [] })
+    return printed({ modules: [] })
   }
   const host = await consoleHost(t, { command })
   const browser = await signedIn(host, 'bob', 'operator:read')
@@ -35,7 +35,7 @@ t.test('no other command can be read, and no file of the machine', async (t) => 
   const host = await consoleHost(t, {
     command: async () => {
       runs += 1
-      return answer({})
+      return printed({})
     },
   })
   const browser = await signedIn(host, 'bob', 'operator:read')
@@ -50,11 +50,11 @@ t.test('no other command can be read, and no file of the machine', async (t) => 
 t.test('a command that fails says why; one with findings has its document', async (t) => {
   const error = { code: 'no-such-module', exitCode: 3, message: 'There is no x.', hint: 'Look for it.' }
   const results = [
-    answer({ error }, 3),
-    answer({ findings: [1] }, 1),
-    { ...answer(undefined, 1), notes: 'broken' },
+    printed({ error }, 3),
+    printed({ findings: [1] }, 1),
+    { ...printed(undefined, 1), notes: 'broken' },
   ]
-  const host = await consoleHost(t, { command: async () => results.shift() ?? answer({}) })
+  const host = await consoleHost(t, { command: async () => results.shift() ?? printed({}) })
   const browser = await signedIn(host)
   const failed = await browser.get('/console/operator/module-info/x')
   t.match(failed.json(), {
@@ -74,7 +74,7 @@ t.test('the same question at the same time is one process, and few run beside ea
       most = Math.max(most, running)
       await new Promise((resolve) => setImmediate(resolve))
       running -= 1
-      return answer({})
+      return printed({})
     },
   })
   const browser = await signedIn(host)
