@@ -37,6 +37,7 @@ export function apiRoutes(app: ModuleInstance, { sessions, operator, rights }: P
       config: { access: 'public' },
       schema: {
         hide: true,
+        summary: 'A route of the application',
         params: Type.Object({ '*': Type.String() }),
         querystring: Type.Object({}, { additionalProperties: true }),
         ...(method !== 'GET' && { body: Type.Unknown() }),

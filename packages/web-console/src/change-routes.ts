@@ -20,6 +20,7 @@ import { type Call, callOf, planOf, typed, WantedChange } from './changes.ts'
 import { type CommandError, type Commands, documentOf } from './commands.ts'
 import { assertFromPage } from './from-page.ts'
 import { problem, responses } from './module.ts'
+import { PassedOn } from './passed-on.ts'
 import type { Parts } from './session-routes.ts'
 
 /** How long a plan waits for consent, in milliseconds. */
@@ -28,23 +29,28 @@ const PLAN_LIFETIME = 600_000
 const LONGEST = 11 * 60_000
 const KEPT = 30 * DAY
 
-const Planned = Type.Object(
-  { id: Type.String(), command: Type.String(), plan: Type.Unknown(), expiresAt: Type.String() },
-  { title: 'ConsolePlan' },
-)
-const Change = Type.Object(
-  {
-    id: Type.String(),
-    command: Type.String(),
-    state: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
-    beganAt: Type.String(),
-    lines: Type.Array(Type.String()),
-    result: Type.Optional(Type.Unknown()),
-    problem: Type.Optional(Type.Unknown()),
-    watch: Type.Optional(Type.Unknown()),
-  },
-  { title: 'ConsoleChange' },
-)
+interface Planned {
+  readonly id: string
+  /** As one types it. */
+  readonly command: string
+  /** The document of its plan. */
+  readonly plan: unknown
+  readonly expiresAt: string
+}
+
+interface Change {
+  readonly id: string
+  readonly command: string
+  readonly state: 'running' | 'done' | 'failed'
+  readonly beganAt: string
+  /** What the command said to people. */
+  readonly lines: readonly string[]
+  /** The document that it printed. */
+  readonly result?: unknown
+  readonly problem?: unknown
+  /** Whether the change has settled, for a command that waits for it. */
+  readonly watch?: unknown
+}
 const refusals = ['not-signed-in', 'foreign-request', 'insufficient-scope'] as const
 
 /** Plans, consent to exactly one, and what became of it. Only admins who have just signed in change anything. */
@@ -66,9 +72,10 @@ export function changeRoutes(
       onRequest: uncached,
       schema: {
         hide: true,
+        summary: 'Plan a change',
         body: WantedChange,
         response: {
-          200: Planned,
+          200: PassedOn<Planned>('the plan, with its id'),
           ...responses(...refusals, 'changes-off', 'sign-in-too-old', 'command-failed', 'invalid-request'),
         },
       },
@@ -97,6 +104,7 @@ export function changeRoutes(
       onRequest: uncached,
       schema: {
         hide: true,
+        summary: 'Apply a plan',
         body: Strict({ plan: Type.String({ maxLength: 64 }) }),
         response: {
           202: Type.Object({ change: Type.String() }),
@@ -131,8 +139,9 @@ export function changeRoutes(
       onRequest: uncached,
       schema: {
         hide: true,
+        summary: 'A change',
         params: Type.Object({ id: Type.String() }),
-        response: { 200: Change, ...responses('not-signed-in', 'change-not-found') },
+        response: { 200: PassedOn<Change>('the change'), ...responses('not-signed-in', 'change-not-found') },
       },
     },
     async (request) => {
@@ -182,12 +191,12 @@ const store = (database: Database, id: string, result: CommandResult) =>
     run(sql`UPDATE console_change SET result = ${JSON.stringify(result)} WHERE id = ${id}`),
   )
 
-function stateOf({ id, command, beganAt, result: text }: Row) {
+function stateOf({ id, command, beganAt, result: text }: Row): Change {
   const common = { id, command, beganAt: timestamp(beganAt) }
   if (text === null) {
-    if (currentTime() < beganAt + LONGEST) return { ...common, state: 'running' as const, lines: [] }
+    if (currentTime() < beganAt + LONGEST) return { ...common, state: 'running', lines: [] }
     const message = 'The host ended while the command ran. Its end is in the history and the audit trail.'
-    return { ...common, state: 'failed' as const, lines: [], problem: { code: 'interrupted', message } }
+    return { ...common, state: 'failed', lines: [], problem: { code: 'interrupted', message } }
   }
   const result: CommandResult = JSON.parse(text)
   const lines = result.notes.split('\n').filter((line) => line.trim() !== '')
@@ -195,11 +204,11 @@ function stateOf({ id, command, beganAt, result: text }: Row) {
     const document = documentOf(result) as { readonly settled?: unknown } | undefined
     const { settled } = document ?? {}
     const watch = settled !== undefined && { watch: settled }
-    return { ...common, state: 'done' as const, lines, result: document, ...watch }
+    return { ...common, state: 'done', lines, result: document, ...watch }
   } catch {
     const { error = { code: 'unexpected', message: lines.join('\n') } } = (result.document ?? {}) as {
       readonly error?: Partial<CommandError>
     }
-    return { ...common, state: 'failed' as const, lines, problem: error }
+    return { ...common, state: 'failed', lines, problem: error }
   }
 }

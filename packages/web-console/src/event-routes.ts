@@ -8,6 +8,7 @@ import {
 } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { responses } from './module.ts'
+import { PassedOn } from './passed-on.ts'
 import type { Parts } from './session-routes.ts'
 
 /** So many positions one read of the log looks at, if not all events are wanted. */
@@ -22,9 +23,7 @@ const Query = Strict({
   subject: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
 })
 
-const Page = Type.Unsafe<{ data: CloudEvent[]; before: number | null }>(
-  Type.Object({ data: Type.Array(Type.Unknown()), before: Type.Union([Type.Integer(), Type.Null()]) }),
-)
+const Page = PassedOn<{ data: CloudEvent[]; before: number | null }>('events, and where the next page begins')
 
 /** The event log from its end: everyone's events with `event:read`, else those of the user. */
 export function eventRoutes(app: ModuleInstance, { sessions }: Parts, events: EventLog): void {
@@ -34,6 +33,7 @@ export function eventRoutes(app: ModuleInstance, { sessions }: Parts, events: Ev
       config: { access: 'public' },
       schema: {
         hide: true,
+        summary: 'The event log from its end',
         querystring: Query,
         response: { 200: Page, ...responses('not-signed-in', 'invalid-request') },
       },

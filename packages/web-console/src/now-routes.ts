@@ -1,12 +1,10 @@
 import type { ModuleContext, ModuleInstance } from '@mortise/module-sdk'
-import { Type } from '@sinclair/typebox'
 import { responses } from './module.ts'
-import { EVERY, type Ring } from './ring.ts'
+import { PassedOn } from './passed-on.ts'
+import { EVERY, type Ring, type Sample } from './ring.ts'
 import type { Parts } from './session-routes.ts'
 
-const Samples = Type.Unsafe<{ every: number; samples: unknown[] }>(
-  Type.Object({ every: Type.Integer(), samples: Type.Array(Type.Unknown()) }),
-)
+const Samples = PassedOn<{ every: number; samples: readonly Sample[] }>('every: seconds between samples')
 
 /** The metrics of the last hour, and what samples them while the module serves. */
 export function nowRoutes(
@@ -31,7 +29,11 @@ export function nowRoutes(
     '/console/now',
     {
       config: { access: 'public' },
-      schema: { hide: true, response: { 200: Samples, ...responses('not-signed-in') } },
+      schema: {
+        hide: true,
+        summary: 'The metrics of the last hour',
+        response: { 200: Samples, ...responses('not-signed-in') },
+      },
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')

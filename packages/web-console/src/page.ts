@@ -59,6 +59,7 @@ export function pageRoutes(app: ModuleInstance, folder: string): void {
         config: { access: 'public' },
         schema: {
           hide: true,
+          summary: 'The page',
           ...(url.endsWith('*') && { params: Type.Object({ '*': Type.String() }) }),
           response: { 200: Binary('text/html', 'the page'), ...responses('page-not-built') },
         },
@@ -77,6 +78,7 @@ export function pageRoutes(app: ModuleInstance, folder: string): void {
       config: { access: 'public' },
       schema: {
         hide: true,
+        summary: 'A file of the page',
         params: Type.Object({ '*': Type.String() }),
         response: { 200: Binary('*/*', 'the file'), ...responses('asset-not-found') },
       },

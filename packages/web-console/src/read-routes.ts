@@ -2,6 +2,7 @@ import { invalidRequest, type ModuleInstance, Strict } from '@mortise/module-sdk
 import { Type } from '@sinclair/typebox'
 import type { Commands } from './commands.ts'
 import { problem, responses } from './module.ts'
+import { PassedOn } from './passed-on.ts'
 import type { Parts } from './session-routes.ts'
 import type { Session } from './sessions.ts'
 
@@ -23,10 +24,11 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
       config: { access: 'public' },
       schema: {
         hide: true,
+        summary: 'What a command prints that only looks',
         params: Type.Object({ '*': Type.String() }),
         querystring: Query,
         response: {
-          200: Type.Unknown(),
+          200: PassedOn<unknown>('the document of the command'),
           ...responses('not-signed-in', 'command-failed', 'no-such-command', 'invalid-request'),
         },
       },

@@ -68,7 +68,14 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
 
   app.get(
     '/console/session',
-    { config, schema: { hide: true, response: { 200: SessionState, ...responses('not-signed-in') } } },
+    {
+      config,
+      schema: {
+        hide: true,
+        summary: 'Who is signed in',
+        response: { 200: SessionState, ...responses('not-signed-in') },
+      },
+    },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
       return await stateOf(await sessions.of(request))
@@ -81,6 +88,7 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       config,
       schema: {
         hide: true,
+        summary: 'Sign in',
         body: Credentials,
         response: {
           200: SessionState,
@@ -103,7 +111,14 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
 
   app.delete(
     '/console/session',
-    { config, schema: { hide: true, response: { 204: Type.Null(), ...responses('foreign-request') } } },
+    {
+      config,
+      schema: {
+        hide: true,
+        summary: 'Sign out',
+        response: { 204: Type.Null(), ...responses('foreign-request') },
+      },
+    },
     async (request, reply) => {
       assertFromPage(request)
       await sessions.end(request, reply)
