@@ -26,6 +26,7 @@ const Credentials = Strict({
 const SessionState = Type.Object(
   {
     subject: Type.String(),
+    caller: Type.String(),
     scopes: Type.Array(Type.String()),
     canChange: Type.Boolean(),
     changes: Type.Union([Type.Literal('on'), Type.Literal('off')]),
@@ -35,6 +36,7 @@ const SessionState = Type.Object(
     idleUntil: Type.String(),
     basePath: Type.String(),
     modules: Type.Array(Type.String()),
+    name: Type.String(),
     version: Type.String(),
   },
   { title: 'ConsoleSession' },
@@ -49,10 +51,15 @@ export interface Parts {
 export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights }: Parts): void {
   const stateOf = async (session: Session) => {
     const overview = await operator.call(session.user, { method: 'GET', path: '/' })
-    const { version, modules } = overview.json<{ version: string; modules: { id: string }[] }>()
+    const { name, version, modules } = overview.json<{
+      name: string
+      version: string
+      modules: { id: string }[]
+    }>()
     const { user, signedInAt, freshUntil, idleUntil } = session
     return {
       subject: user.id.split(':').slice(2).join(':'),
+      caller: user.id,
       scopes: [...user.scopes],
       ...rights.of(session),
       signedInAt: timestamp(signedInAt),
@@ -60,6 +67,7 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       idleUntil: timestamp(idleUntil),
       basePath: app.prefix,
       modules: modules.map(({ id }) => id),
+      name,
       version,
     }
   }

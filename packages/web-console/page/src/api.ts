@@ -8,6 +8,8 @@ export const base = new URL('..', script).pathname
 
 export interface Session {
   readonly subject: string
+  /** The id that purchases and events have as `owner`. */
+  readonly caller: string
   readonly scopes: readonly string[]
   /** Whether this session may change what is installed. */
   readonly canChange: boolean
@@ -19,8 +21,8 @@ export interface Session {
   readonly idleUntil: string
   readonly basePath: string
   readonly modules: readonly string[]
+  readonly name: string
   readonly version: string
-  readonly name?: string
 }
 
 /** Undefined until it is known, null if nobody is signed in. */

@@ -58,7 +58,7 @@ export async function openPage(
   colorScheme: 'light' | 'dark' = 'light',
 ) {
   const page = await browser.newPage({ viewport: size, colorScheme, reducedMotion: 'reduce' })
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(20_000)
   const complaints: Complaints = { list: [], expected: /^$/ }
   page.on('pageerror', (error) => complaints.list.push(`error: ${error.message}`))
   page.on('console', (message) => {
@@ -102,4 +102,4 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 /** How many pixels the page is wider than its window. */
 export const overflow = (page: Page): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  page.evaluate('document.documentElement.scrollWidth - innerWidth')

@@ -70,7 +70,7 @@ async function find({ status, q, page, after, everyone }: Wanted, signal: AbortS
 /** The id of a caller, or of the user of the own issuer with that subject. */
 function ownerOf(text: string): string {
   if (/^(user|guest):/.test(text)) return text
-  const own = session.value?.subject.split(':') ?? []
+  const own = session.value?.caller.split(':') ?? []
   return own[0] === 'user' ? `user:${own[1]}:${encodeURIComponent(text)}` : text
 }
 
