@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { checkoutRegistry } from './checkout-registry.ts'
-import { testApplication } from './run-app.ts'
+import { runApp, testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
 
 const command = fileURLToPath(new URL('../bin.js', import.meta.url))
@@ -100,6 +100,14 @@ t.test('console.md: the commands of the page', async (t) => {
     const { exitCode, stdout } = await run(...line.split(' ').slice(1))
     t.equal(exitCode, 0, `${line}: ${stdout}`)
   }
+})
+
+t.test('the console passes the check of modules', async (t) => {
+  const { exitCode, stdout } = await runApp(
+    'module-check',
+    fileURLToPath(new URL('../../packages/web-console', import.meta.url)),
+  )
+  t.equal(exitCode, 0, stdout)
 })
 
 t.test('without a running host there is nothing to sign in to', async (t) => {

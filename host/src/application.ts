@@ -274,10 +274,11 @@ export class Application implements Serving {
   }
 
   metrics(): Promise<MetricFamily[]> {
-    const { storage, metrics, limits } = this.#parts
+    const { config, storage, metrics, limits } = this.#parts
     return allMetrics({
       state: this.state(),
       storage,
+      databaseFile: config.databaseFile,
       inFlight: this.installed.inFlight,
       shed: this.#admission.refused,
       refusedConnections: this.#connections.refused,

@@ -26,6 +26,9 @@ export interface Sample {
   readonly writes: number
   /** Events that the handler that is furthest behind has not reached. */
   readonly lag: number
+  /** Bytes of the database; null if they are unknown, as is the disk of PostgreSQL. */
+  readonly database: number | null
+  readonly disk: number | null
   /** Jobs that wait. */
   readonly jobs: number
   /** `busy`: seconds of response time per second. */
@@ -93,6 +96,8 @@ function sampleOf(last: Reading, next: Reading): Sample {
     commits: rate('mortise_commit_transactions', '_count'),
     writes: rate('mortise_commit_transactions', '_sum'),
     lag: Math.max(0, ...(next.metrics.get('mortise_events_behind') ?? []).map(({ value }) => value)),
+    database: next.metrics.get('mortise_database_bytes')?.[0]?.value ?? null,
+    disk: next.metrics.get('mortise_disk_free_bytes')?.[0]?.value ?? null,
     jobs: now('mortise_jobs', ({ state }) => state === 'waiting'),
     modules: Object.fromEntries(
       Array.from(names, (module) => {

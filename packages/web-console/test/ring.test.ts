@@ -28,6 +28,10 @@ const metrics = (fast: number, slow: number, failed = 0) => [
     ],
   },
   {
+    name: 'mortise_database_bytes',
+    samples: [{ value: 4096 }],
+  },
+  {
     name: 'mortise_jobs',
     samples: [
       { labels: { state: 'waiting' }, value: 2 },
@@ -55,7 +59,7 @@ t.test('a sample is the difference of two readings, per second', async (t) => {
   t.match(ring.samples, [
     {
       ...{ at: '1970-01-01T00:00:10.000Z', requests: 15, errors: 5, p50: 10, p99: 500, heap: 1000 },
-      ...{ commits: 2.45, writes: 9.8, lag: 7, jobs: 2 },
+      ...{ commits: 2.45, writes: 9.8, lag: 7, jobs: 2, database: 4096, disk: null },
       modules: { 'api-cart': { requests: 9.8 }, 'api-purchase': { requests: 5.2 } },
     },
   ])
