@@ -7,7 +7,7 @@ import { texts } from '../texts.ts'
 import { Card, Note, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { ClosePane } from '../ui/split.tsx'
 import { toast } from '../ui/toast.tsx'
-import { changesIn, type Draft, errorsIn, type Product, toDraft } from './product.ts'
+import { changesIn, type Draft, errorsIn, fields, merged, type Product, toDraft } from './product.ts'
 
 const t = texts.products
 type Found = { readonly body: Product; readonly etag: string | null }
@@ -47,23 +47,20 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
   const [isBusy, setBusy] = useState(false)
   const manages = may('product:manage')
   const errors = errorsIn(draft, found.body.price)
-  const base = theirs ?? found
   const isValid = Object.keys(errors).length === 0
   const isChanged = JSON.stringify(draft) !== JSON.stringify(toDraft(found.body))
 
-  const save = async ({ body, etag }: Found) => {
+  /** @param etag of the version that the change replaces */
+  const save = async (etag: string | null) => {
+    const { id } = found.body
     setBusy(true)
     setProblem(undefined)
     try {
-      const { id } = body
-      const changes = changesIn(draft, body)
-      if (Object.keys(changes).length > 0) {
-        await request(`api/product/${encodeURIComponent(id)}`, {
-          method: 'PATCH',
-          body: changes,
-          ...(etag && { ifMatch: etag }),
-        })
-      }
+      await request(`api/product/${encodeURIComponent(id)}`, {
+        method: 'PATCH',
+        body: changesIn(draft, (theirs ?? found).body),
+        ...(etag && { ifMatch: etag }),
+      })
       const now = await read(id)
       setTheirs(undefined)
       setDraft(toDraft(now.body))
@@ -71,8 +68,11 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
       toast(texts.saved)
     } catch (error) {
       const problem = toProblem(error)
-      if (problem.status === 412) setTheirs(await read(body.id).catch(() => undefined))
-      else setProblem(problem)
+      const now = problem.status === 412 ? await read(id).catch(() => undefined) : undefined
+      if (now) {
+        setDraft(merged(draft, (theirs ?? found).body, now.body))
+        setTheirs(now)
+      } else setProblem(problem)
     }
     setBusy(false)
   }
@@ -84,7 +84,7 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
       class="body stack"
       onSubmit={(event) => {
         event.preventDefault()
-        if (isValid) void save(found)
+        if (isValid) void save((theirs ?? found).etag)
       }}
     >
       <Field id="name" label={t.name}>
@@ -143,7 +143,7 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
         />
         {t.active}
       </label>
-      {theirs && <Conflict draft={draft} theirs={theirs.body} />}
+      {theirs && <Conflict draft={draft} before={found.body} theirs={theirs.body} />}
       {problem && <ProblemNote problem={problem} />}
       <div class="actions">
         {theirs ? (
@@ -152,7 +152,7 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
               type="button"
               class="button main"
               disabled={isBusy || !isValid}
-              onClick={() => void save(base)}
+              onClick={() => void save(theirs.etag)}
             >
               {t.keepMine}
             </button>
@@ -216,11 +216,15 @@ const Field = ({ id, label, error, hint, children }: FieldProps) => (
   </div>
 )
 
-function Conflict({ draft, theirs }: { readonly draft: Draft; readonly theirs: Product }) {
-  const host = toDraft(theirs)
-  const names = (['name', 'price', 'stock', 'description', 'active'] as const).filter(
-    (name) => host[name] !== draft[name],
-  )
+interface ConflictProps {
+  readonly draft: Draft
+  readonly before: Product
+  readonly theirs: Product
+}
+
+function Conflict({ draft, before, theirs }: ConflictProps) {
+  const [old, host] = [toDraft(before), toDraft(theirs)]
+  const names = fields.filter((name) => host[name] !== old[name] || draft[name] !== old[name])
   return (
     <Note tone="warn">
       <p class="strong">{t.conflictTitle}</p>

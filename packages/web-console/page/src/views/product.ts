@@ -52,3 +52,12 @@ export function changesIn(draft: Draft, product: Product): Record<string, unknow
     ...(draft.active !== before.active && { active: draft.active }),
   }
 }
+
+export const fields = ['name', 'price', 'stock', 'description', 'active'] as const
+
+/** What was typed stays; fields that were not touched are as the host has them now. */
+export function merged(draft: Draft, before: Product, now: Product): Draft {
+  const [old, fresh] = [toDraft(before), toDraft(now)]
+  const untouched = fields.filter((name) => draft[name] === old[name])
+  return { ...draft, ...Object.fromEntries(untouched.map((name) => [name, fresh[name]])) }
+}
