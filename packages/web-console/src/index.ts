@@ -3,6 +3,7 @@ import { apiRoutes } from './api-routes.ts'
 import { changeRoutes } from './change-routes.ts'
 import { Commands } from './commands.ts'
 import { eventRoutes } from './event-routes.ts'
+import { loginRoutes } from './login-routes.ts'
 import { plugin } from './module.ts'
 import { nowRoutes } from './now-routes.ts'
 import { builtPage, pageRoutes } from './page.ts'
@@ -24,6 +25,7 @@ export const consoleModule = (page = builtPage, ring = new Ring()) =>
     const commands = new Commands(operator)
     pageRoutes(app, page)
     sessionRoutes(app, parts)
+    loginRoutes(app, parts, settings)
     apiRoutes(app, parts)
     readRoutes(app, parts, commands)
     changeRoutes(app, parts, commands, context)

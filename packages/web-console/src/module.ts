@@ -20,6 +20,12 @@ export const { plugin, problem, responses } = defineModule('web-console', {
       title: 'The session has ended',
       detail: 'Sign in again: with a token, or with the link that "app console" prints.',
     },
+    'no-login': {
+      status: 404,
+      title: 'The console has no issuer',
+      detail: 'Sign in with a token or a link. The operator can set web-console.oidc.',
+    },
+    'login-failed': { status: 401, title: 'The sign-in at the issuer has failed' },
     'foreign-request': {
       status: 403,
       title: 'The request does not come from the page',

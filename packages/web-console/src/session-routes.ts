@@ -110,7 +110,8 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       const { token, link } = request.body
       if (link !== undefined) {
         const user = userOfLink(await signedIn(operator, link, 'link-not-valid'))
-        return await stateOf(await sessions.begin(request, reply, user, () => useLink(link)))
+        const once = { outlivesToken: true, before: () => useLink(link) }
+        return await stateOf(await sessions.begin(request, reply, user, once))
       }
       const user = mayEnter(await signedIn(operator, token ?? '', 'not-signed-in'))
       return await stateOf(await sessions.begin(request, reply, user))
@@ -135,7 +136,8 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
   )
 }
 
-async function signedIn(
+/** @throws {Problem} `refusal`; 503 if the keys of the issuer are unavailable */
+export async function signedIn(
   operator: Operator,
   token: string,
   refusal: 'not-signed-in' | 'link-not-valid',
@@ -158,7 +160,7 @@ function userOfLink({ scopes, issuedAt = 0, ...user }: SignedIn): SignedIn {
 }
 
 /** @throws {Problem} `insufficient-scope` */
-function mayEnter(user: SignedIn): SignedIn {
+export function mayEnter(user: SignedIn): SignedIn {
   if (user.scopes.includes('admin') || user.scopes.includes('operator:read')) return user
   throw insufficientScope('operator:read', 'use the console')
 }

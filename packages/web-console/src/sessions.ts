@@ -52,13 +52,14 @@ export class Sessions {
 
   /**
    * Begins a session, and ends the one that the browser had.
+   * @param outlivesToken whether it stays when the token expires, which was for the sign-in only
    * @param before the first steps of the transaction
    */
   async begin(
     request: FastifyRequest,
     reply: FastifyReply,
     user: SignedIn,
-    before?: () => Transaction<void>,
+    { outlivesToken = false, before }: { outlivesToken?: boolean; before?: () => Transaction<void> } = {},
   ): Promise<Session> {
     const secret = randomBytes(32).toString('base64url')
     const previous = secretOf(request)
@@ -67,14 +68,14 @@ export class Sessions {
       if (before !== undefined) yield* before()
       if (previous !== undefined) yield* run(sql`DELETE FROM console_session WHERE id = ${hashOf(previous)}`)
       const now = currentTime()
-      const expiresAt = Math.min(now + longest, before === undefined ? user.expiresAt : Infinity)
+      const expiresAt = Math.min(now + longest, outlivesToken ? Infinity : user.expiresAt)
       const scopes = user.scopes.join(' ')
       yield* run(sql`
         INSERT INTO console_session (id, caller, scopes, signed_in_at, seen_at, expires_at, expiry_day)
         VALUES (${id}, ${user.id}, ${scopes}, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`)
       return { id, caller: user.id, scopes, signedInAt: now, seenAt: now, expiresAt }
     })
-    setCookie(reply, secret)
+    reply.header('set-cookie', `${COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Strict`)
     return this.#sessionOf(row)
   }
 
@@ -141,10 +142,6 @@ const rowOf = (id: string) => sql`
   FROM console_session WHERE id = ${id}`
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
-
-function setCookie(reply: FastifyReply, secret: string): void {
-  reply.header('set-cookie', `${COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Strict`)
-}
 
 function secretOf({ headers: { cookie = '' } }: FastifyRequest): string | undefined {
   return new RegExp(`(?:^|; *)${COOKIE}=([\\w-]{43})(?:;|$)`).exec(cookie)?.[1]
