@@ -12,6 +12,8 @@ import { watchFiles } from './watch-files.ts'
 
 /** Milliseconds and handles of Node itself do not matter, these do. */
 const LASTING = /^(Timeout|TCPSERVERWRAP|PIPESERVERWRAP|UDPWRAP|FSEVENTWRAP|STATWATCHER|SIGNALWRAP|WORKER)$/
+/** The storage ends its own threads. The first read that needs one begins it, on behalf of a module. */
+const storage = new URL('.', import.meta.resolve('@mortise/storage')).href
 
 function stack(): string {
   const { stackTraceLimit } = Error
@@ -27,7 +29,9 @@ const note = (what: Seen['what'], name: string, more: Partial<Seen> = {}) =>
 if (isMainThread) {
   const options = {
     init(id: number, type: string) {
-      if (LASTING.test(type)) living.set(id, { type, stack: stack() })
+      if (!LASTING.test(type)) return
+      const begun = stack()
+      if (type !== 'WORKER' || !begun.includes(storage)) living.set(id, { type, stack: begun })
     },
     destroy: (id: number) => void living.delete(id),
     trackPromises: false,
