@@ -43,7 +43,9 @@ t.test('from the link of "app console" to a module that serves, and back', async
   t.match(list.body, { modules: [{ id: 'web-console', state: 'active' }], url: running.url })
   t.match((await request('GET', '/operator/module-history')).body, { generation: 1 })
   t.match((await request('GET', '/operator/doctor')).body, { findings: [] })
-  t.match((await request('GET', '/operator/config')).body.settings, { length: Number })
+  const { settings } = (await request('GET', '/operator/config')).body
+  const idle = settings.find(({ key }: { key: string }) => key === 'web-console.idleMinutes')
+  t.match(idle, { value: 30, source: 'default', schema: { type: 'integer', minimum: 1, maximum: 1440 } })
 
   const change = async (wanted: object) => {
     const planned = await request('POST', '/operator/plan', wanted)
