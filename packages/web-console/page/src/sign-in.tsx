@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { base, hasEnded, type Problem, readSession, request, type Session, session } from './api.ts'
 import icon from './icon.svg'
 import { toProblem } from './load.ts'
@@ -106,9 +106,16 @@ export function SignInForm({ done }: { readonly done?: () => void }) {
   )
 }
 
-/** Shown where the host says that an issuer is configured. */
+/** Shown where the host has an issuer: its way in is a redirect then, and unknown otherwise. */
 function Issuer() {
-  if (!oidc.value) return null
+  const [isThere, setThere] = useState(false)
+  useEffect(() => {
+    fetch(`${base}login`, { redirect: 'manual' }).then(
+      ({ type }) => setThere(type === 'opaqueredirect'),
+      () => setThere(false),
+    )
+  }, [])
+  if (!isThere) return null
   return (
     <>
       <p class="or">{texts.session.or}</p>
@@ -118,5 +125,3 @@ function Issuer() {
     </>
   )
 }
-
-export const oidc = signal(false)

@@ -14,7 +14,6 @@ export interface AuditRecord {
 interface Wanted {
   readonly limit?: number
   readonly before?: number | string | undefined
-  readonly object?: string
 }
 
 /** Records of the audit trail, newest first. */

@@ -4,7 +4,7 @@ import { useLoad } from '../load.ts'
 import { texts } from '../texts.ts'
 import { Card, Time, Waiting } from '../ui/parts.tsx'
 import { type AuditRecord, readAudit } from './audit-records.ts'
-import type { CloudEvent } from './event-list.ts'
+import type { CloudEvent, EventPage } from './event-list.ts'
 
 const t = texts.purchases
 
@@ -41,23 +41,38 @@ export function PurchaseHistory({ id, version }: { readonly id: string; readonly
   )
 }
 
+/** So many of the newest records of the audit trail say who changed a status. */
+const RECORDS = 1000
+/** So many pages of the log are searched for what happened to the purchase. */
+const PAGES = 3
+
 /** One of the two may not be allowed, or not installed: the other one is shown then. */
 async function readHistory(id: string, signal: AbortSignal): Promise<readonly Entry[]> {
   const [records, events] = await Promise.all([
-    readAudit({ object: id, limit: 50 }, signal).catch((): readonly AuditRecord[] => []),
-    get<{ data: readonly CloudEvent[] }>(`event${query({ subject: id, limit: 50 })}`, signal).then(
-      ({ data }) => data,
-      (): readonly CloudEvent[] => [],
-    ),
+    readAudit({ limit: RECORDS }, signal).catch((): readonly AuditRecord[] => []),
+    readEvents(id, signal).catch((): readonly CloudEvent[] => []),
   ])
-  const audited = records
-    .filter(({ object }) => object === id)
+  const audited = records.filter(({ object }) => object === id)
+  const happened = events.map(({ time, type, data }) => {
+    const what = nameOf(type, data)
+    return { at: time, what, by: audited.find(({ action }) => action === what)?.actor }
+  })
+  const others = audited
+    .filter(({ action }) => !happened.some(({ what }) => what === action))
     .map(({ at, action, actor }) => ({ at, what: action, by: actor }))
-  // A status change is in both: the audit trail says who.
-  const others = events
-    .filter(({ type }) => audited.length === 0 || type !== 'purchase.status-changed')
-    .map(({ time, type, data }) => ({ at: time, what: nameOf(type, data), by: undefined }))
-  return [...audited, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+  return [...happened, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+}
+
+async function readEvents(subject: string, signal: AbortSignal): Promise<readonly CloudEvent[]> {
+  const found: CloudEvent[] = []
+  let before: EventPage['before'] | undefined
+  for (let page = 0; page < PAGES && before !== null; page++) {
+    const next: EventPage = await get(`event${query({ subject, limit: 50, before })}`, signal)
+    found.push(...next.data)
+    if (found.some(({ type }) => type === 'purchase.created')) break
+    before = next.before
+  }
+  return found
 }
 
 function nameOf(type: string, data: unknown): string {
