@@ -8,7 +8,7 @@ const MOST_OUTPUT = 64 * 1024 * 1024
 
 /** @param program the file of the command `app` */
 export const processOf = (directory: string, program: string, url: () => string): OperatedProcess => ({
-  run: (argv) => runCommand(program, directory, argv),
+  run: (argv, onNotes) => runCommand(program, directory, argv, onNotes),
   url,
 })
 
@@ -16,6 +16,7 @@ function runCommand(
   program: string,
   directory: string,
   [command = '', ...argv]: readonly string[],
+  onNotes: (text: string) => void = () => {},
 ): Promise<CommandResult> {
   const words = [program, command, '--json', '--dir', directory, ...argv]
   const limits = { timeout: TIMEOUT, maxBuffer: MOST_OUTPUT }
@@ -25,6 +26,7 @@ function runCommand(
       if (exitCode === null) return reject(error ?? new Error(`app ${command} was ended by a signal`))
       resolve({ exitCode, document: documentIn(stdout), notes })
     })
+    child.stderr?.on('data', onNotes)
     child.stdin?.end()
   })
 }

@@ -16,7 +16,7 @@ const options = new Set(
 /** What a process knows of itself for its operator. */
 export interface OperatedProcess {
   /** @param argv the command and all that follows */
-  run(argv: readonly string[]): Promise<CommandResult>
+  run(argv: readonly string[], onNotes?: (text: string) => void): Promise<CommandResult>
   /** Where it listens; '' before it does. */
   url(): string
 }
@@ -44,14 +44,14 @@ export function operatorOf({ app, tokens, metrics, publicUrl, process }: Operate
           ...(remoteAddress !== undefined && { remoteAddress }),
         }),
       ),
-    run: async (command, words = [], given = {}) => {
+    run: async (command, words = [], given = {}, onNotes) => {
       if (!commands.has(command)) throw new TypeError(`an operator may not run "app ${command}"`)
       const chosen = Object.entries(given).map(([name, value]) => {
         if (!options.has(name)) throw new TypeError(`an operator may not use the option --${name}`)
         return value === true ? `--${name}` : `--${name}=${value}`
       })
       if (process === undefined) throw new Error('no command started this host, so it cannot run one')
-      return await process.run([command, ...chosen, '--', ...words])
+      return await process.run([command, ...chosen, '--', ...words], onNotes)
     },
     metrics,
     get isPrivate() {

@@ -98,12 +98,15 @@ t.test('a command is a process of its own, with the folder of the application', 
     'plain.js': "console.log('no document')",
     'killed.js': "process.kill(process.pid, 'SIGKILL')",
   })
+  const heard: string[] = []
+  const onNotes = (text: string) => heard.push(text)
   const runIn = (file: string) =>
-    processOf('/srv/shop', `${folder}/${file}`, () => '').run(['module-list', '--', 'x'])
+    processOf('/srv/shop', `${folder}/${file}`, () => '').run(['module-list', '--', 'x'], onNotes)
   t.same(await runIn('app.js'), {
     ...{ exitCode: 4, notes: 'said to people\n' },
     document: ['module-list', '--json', '--dir', '/srv/shop', '--', 'x'],
   })
+  t.equal(heard.join(''), 'said to people\n')
   t.match(await runIn('plain.js'), { exitCode: 0, document: undefined })
   await t.rejects(runIn('killed.js'))
 })

@@ -59,12 +59,14 @@ export interface Operator {
    * exit code.
    * @param words its arguments; never read as options
    * @param options `{ 'dry-run': true, settle: '10' }`
+   * @param onNotes gets what it says to people, while it runs
    * @throws {TypeError} for a command or an option that no operator may use
    */
   run(
     command: string,
     words?: readonly string[],
     options?: Readonly<Record<string, string | true>>,
+    onNotes?: (text: string) => void,
   ): Promise<CommandResult>
   /** Every metric of the application. */
   metrics(): Promise<readonly OperatorMetric[]>

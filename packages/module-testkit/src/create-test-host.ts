@@ -48,7 +48,7 @@ export interface TestHostOptions {
    */
   readonly rehearse?: boolean
   /** Runs `app` for a module that operates the application; without it every command fails. */
-  readonly command?: (argv: readonly string[]) => Promise<CommandResult>
+  readonly command?: (argv: readonly string[], onNotes?: (text: string) => void) => Promise<CommandResult>
   /** Where the host says that it listens, for such a module. The default is loopback. */
   readonly url?: string
 }

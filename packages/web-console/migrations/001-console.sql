@@ -36,6 +36,8 @@ CREATE TABLE console_change (
   -- As one types it.
   command TEXT NOT NULL,
   began_at BIGINT NOT NULL,
+  -- What it has said to people so far.
+  notes TEXT NOT NULL,
   -- JSON, once it has ended: the exit code, the document and the notes.
   result TEXT,
   expires_at BIGINT NOT NULL,

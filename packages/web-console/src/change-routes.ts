@@ -76,7 +76,14 @@ export function changeRoutes(
         body: WantedChange,
         response: {
           200: PassedOn<Planned>('the plan, with its id'),
-          ...responses(...refusals, 'changes-off', 'sign-in-too-old', 'command-failed', 'invalid-request'),
+          ...responses(
+            ...refusals,
+            'changes-off',
+            'sign-in-too-old',
+            'command-failed',
+            'commands-busy',
+            'invalid-request',
+          ),
         },
       },
     },
@@ -120,13 +127,19 @@ export function changeRoutes(
       const call = await database.transaction(() =>
         take(request.body.plan, session.id, { id, caller: session.user.id, audit }),
       )
+      let notes = ''
+      let noted: Promise<unknown> = Promise.resolve()
+      const onNotes = (text: string) => {
+        notes += text
+        noted = noted.then(() => note(database, id, notes)).catch(() => {})
+      }
       operator
-        .run(call.command, call.words, call.options)
+        .run(call.command, call.words, call.options, onNotes)
         .catch((error): CommandResult => {
           log.error(error, 'a command of the console cannot run')
           return { exitCode: 1, document: undefined, notes: (error as Error).message }
         })
-        .then((result) => store(database, id, result))
+        .then((result) => noted.then(() => store(database, id, result)))
         .catch((error) => log.error(error, 'the result of a command of the console is lost'))
       return reply.code(202).send({ change: id })
     },
@@ -147,7 +160,7 @@ export function changeRoutes(
     async (request) => {
       await sessions.of(request)
       const row = await database.maybeOne<Row>(sql`
-        SELECT id, command, began_at AS "beganAt", result FROM console_change WHERE id = ${request.params.id}`)
+        SELECT id, command, began_at AS "beganAt", notes, result FROM console_change WHERE id = ${request.params.id}`)
       if (row === undefined) throw problem('change-not-found')
       return stateOf(row)
     },
@@ -163,6 +176,7 @@ interface Row {
   readonly id: string
   readonly command: string
   readonly beganAt: number
+  readonly notes: string
   readonly result: string | null
 }
 
@@ -180,26 +194,31 @@ function* take(
   const call: Call = JSON.parse(found.call)
   const command = typed(call)
   yield* run(sql`
-    INSERT INTO console_change (id, caller, command, began_at, expires_at, expiry_day)
-    VALUES (${id}, ${caller}, ${command}, ${now}, ${now + KEPT}, ${expiryDay(now + KEPT)})`)
+    INSERT INTO console_change (id, caller, command, began_at, notes, expires_at, expiry_day)
+    VALUES (${id}, ${caller}, ${command}, ${now}, '', ${now + KEPT}, ${expiryDay(now + KEPT)})`)
   yield* audit({ action: 'console.change', object: id, details: { caller, command } })
   return call
 }
+
+const note = (database: Database, id: string, notes: string) =>
+  database.transaction(() => run(sql`UPDATE console_change SET notes = ${notes} WHERE id = ${id}`))
 
 const store = (database: Database, id: string, result: CommandResult) =>
   database.transaction(() =>
     run(sql`UPDATE console_change SET result = ${JSON.stringify(result)} WHERE id = ${id}`),
   )
 
-function stateOf({ id, command, beganAt, result: text }: Row): Change {
+const linesOf = (notes: string) => notes.split('\n').filter((line) => line.trim() !== '')
+
+function stateOf({ id, command, beganAt, notes, result: text }: Row): Change {
   const common = { id, command, beganAt: timestamp(beganAt) }
   if (text === null) {
-    if (currentTime() < beganAt + LONGEST) return { ...common, state: 'running', lines: [] }
+    if (currentTime() < beganAt + LONGEST) return { ...common, state: 'running', lines: linesOf(notes) }
     const message = 'The host ended while the command ran. Its end is in the history and the audit trail.'
-    return { ...common, state: 'failed', lines: [], problem: { code: 'interrupted', message } }
+    return { ...common, state: 'failed', lines: linesOf(notes), problem: { code: 'interrupted', message } }
   }
   const result: CommandResult = JSON.parse(text)
-  const lines = result.notes.split('\n').filter((line) => line.trim() !== '')
+  const lines = linesOf(result.notes)
   try {
     const document = documentOf(result) as { readonly settled?: unknown } | undefined
     const { settled } = document ?? {}

@@ -3,6 +3,8 @@ import { problem } from './module.ts'
 
 /** So many commands run beside each other: each is a process. */
 const AT_ONCE = 2
+/** So many wait for that. */
+const MOST_WAITING = 20
 
 /** Runs commands that only look. Who asks the same at the same time gets the same. */
 export class Commands {
@@ -15,7 +17,7 @@ export class Commands {
     this.#operator = operator
   }
 
-  /** The document of a command. @throws {Problem} `command-failed` */
+  /** The document of a command. @throws {Problem} `command-failed`, `commands-busy` */
   read(...call: Parameters<Operator['run']>): Promise<unknown> {
     const key = JSON.stringify(call)
     const asked = this.#asked.get(key) ?? this.#read(call).finally(() => this.#asked.delete(key))
@@ -24,6 +26,7 @@ export class Commands {
   }
 
   async #read(call: Parameters<Operator['run']>): Promise<unknown> {
+    if (this.#waiting.length >= MOST_WAITING) throw problem('commands-busy')
     if (this.#running >= AT_ONCE) await new Promise<void>((begin) => this.#waiting.push(begin))
     else this.#running += 1
     try {

@@ -42,6 +42,11 @@ export const { plugin, problem, responses } = defineModule('web-console', {
       title: 'The command has failed',
       members: { command: Type.Object({ code: Type.String(), exitCode: Type.Integer() }) },
     },
+    'commands-busy': {
+      status: 503,
+      title: 'Too many commands wait',
+      detail: 'Nothing was done. Try again when some of them have ended.',
+    },
     'changes-off': { status: 403, title: 'The console may not change the application' },
     'plan-not-found': {
       status: 404,

@@ -29,7 +29,13 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
         querystring: Query,
         response: {
           200: PassedOn<unknown>('the document of the command'),
-          ...responses('not-signed-in', 'command-failed', 'no-such-command', 'invalid-request'),
+          ...responses(
+            'not-signed-in',
+            'command-failed',
+            'commands-busy',
+            'no-such-command',
+            'invalid-request',
+          ),
         },
       },
     },

@@ -149,6 +149,27 @@ t.test('a change whose host ended has an end, too', async (t) => {
   t.match((await browser.get('/console/operator/change/change_0')).json(), { code: 'change-not-found' })
 })
 
+t.test('what a command says is shown while it runs', async (t) => {
+  const ending = Promise.withResolvers<void>()
+  const host = await consoleHost(t, {
+    command: async (argv, onNotes) => {
+      if (argv.includes('--dry-run')) return { exitCode: 0, document: { digest }, notes: '' }
+      onNotes?.('the plan\n')
+      await ending.promise
+      return { exitCode: 0, document: {}, notes: 'the plan\nthe end\n' }
+    },
+  })
+  const browser = await signedIn(host)
+  const { id } = (await browser.post('/console/operator/plan', install)).json()
+  const { change } = (await browser.post('/console/operator/change', { plan: id })).json()
+  const read = async () => (await browser.get(`/console/operator/change/${change}`)).json()
+  let state = await read()
+  for (; state.lines.length === 0; state = await read()) await setImmediate()
+  t.match(state, { state: 'running', lines: ['the plan'] })
+  ending.resolve()
+  t.match(await ended(browser, change), { state: 'done', lines: ['the plan', 'the end'] })
+})
+
 t.test('only commands and options of the list', async (t) => {
   const { host, argvs } = await withCommand(t)
   const browser = await signedIn(host)

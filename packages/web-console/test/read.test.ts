@@ -65,6 +65,25 @@ t.test('a command that fails says why; one with findings has its document', asyn
   t.match((await browser.get('/console/operator/module-list')).json(), { status: 409, detail: 'broken' })
 })
 
+t.test('a crowd does not queue without end', async (t) => {
+  const ending = Promise.withResolvers<void>()
+  const host = await consoleHost(t, {
+    command: async () => {
+      await ending.promise
+      return printed({})
+    },
+  })
+  const browser = await signedIn(host)
+  const all = Array.from({ length: 25 }, (_, index) =>
+    browser.get(`/console/operator/audit?limit=${index + 1}`),
+  )
+  const refused = await Promise.race(all.toReversed())
+  t.match(refused.json(), { status: 503, code: 'commands-busy' })
+  ending.resolve()
+  const statuses = (await Promise.all(all)).map(({ statusCode }) => statusCode)
+  t.equal(statuses.filter((status) => status === 200).length, 22)
+})
+
 t.test('the same question at the same time is one process, and few run beside each other', async (t) => {
   let [running, most, runs] = [0, 0, 0]
   const host = await consoleHost(t, {
