@@ -79,7 +79,7 @@ export function chartsOf({ samples }: Now): readonly ChartOf[] {
   ) as readonly ChartOf[]
 }
 
-/** The busiest five: more cannot be told apart. */
+/** The busiest five: more look alike. */
 function byModule(samples: readonly Sample[]): ChartOf {
   const sums = new Map<string, number>()
   for (const { modules = {} } of samples) {
