@@ -119,7 +119,7 @@ t.test('an operator works with the console', { skip }, async (t) => {
     await picture(page, 'purchase')
   })
 
-  await step('replays one delivery, and all that match: the number is told before', async (t) => {
+  await step('replays one delivery, and all that match: the number is shown before', async (t) => {
     const hook = await receiver(t)
     const { body: webhook } = await shop.as('root', 'POST', '/webhook', {
       url: hook.url,

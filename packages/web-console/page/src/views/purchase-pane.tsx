@@ -118,7 +118,7 @@ function Transitions({ purchase, etag, changed }: TransitionsProps) {
   const [allowed, setAllowed] = useState<readonly string[]>()
   const [problem, setProblem] = useState<Problem>()
   const [isBusy, setBusy] = useState(false)
-  const manages = may('purchase:manage')
+  const manages = may('admin')
   useEffect(() => {
     if (!manages) return
     let isWanted = true
