@@ -54,7 +54,7 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
     const { name, version, modules } = overview.json<{
       name: string
       version: string
-      modules: { id: string }[]
+      modules: { id: string; state: string }[]
     }>()
     const { user, signedInAt, freshUntil, idleUntil } = session
     return {
@@ -66,7 +66,7 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       freshUntil: timestamp(freshUntil),
       idleUntil: timestamp(idleUntil),
       basePath: app.prefix,
-      modules: modules.map(({ id }) => id),
+      modules: modules.flatMap(({ id, state }) => (state === 'active' ? [id] : [])),
       name,
       version,
     }
