@@ -67,6 +67,7 @@ export function Run({ id, title, close }: { readonly id: string; readonly title:
           <Note icon="refresh">
             <p class="strong">{t.running}</p>
             <p>{t.watchingLead}</p>
+            {lines.length > 0 && <p class="small muted wrap">{lines.at(-1)}</p>}
           </Note>
         )}
         {state === 'done' && (

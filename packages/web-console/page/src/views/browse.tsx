@@ -33,7 +33,7 @@ interface Props {
   change(change: Change): void
 }
 
-/** What can be installed. Whether it fits this host is told before. */
+/** What can be installed. It says before whether that fits this host. */
 export function Browse({ turn, change }: Props) {
   const words = route.value.query.q ?? 'mortise'
   const { data, problem, reload } = useLoad(
