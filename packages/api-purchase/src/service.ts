@@ -54,8 +54,9 @@ export function* createPurchase(
   now = currentTime(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
+  const held = catalog && cart?.takeReserved ? yield* cart.takeReserved(caller, merged) : []
   if (takeFromCart) yield* takeAll(caller, merged, cart)
-  const { sold, total: before } = yield* sell(merged, catalog)
+  const { sold, total: before } = yield* sell(merged, held, catalog)
   const { total, adjustments } = yield* adjust(caller, sold, before, pricing)
   assertExpected(total, expectedTotal)
   const purchase: repository.NewRow = {
