@@ -18,6 +18,7 @@ export async function serveApplication(folder) {
     'module-install',
     'api-cart',
     'api-purchase',
+    'api-product',
     'api-event',
     'api-mcp',
     '--yes',

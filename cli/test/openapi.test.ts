@@ -5,7 +5,7 @@ import t from 'tap'
 import { copiesOf, testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
 
-// Every operation of the three modules is driven into success and into its failures; each response is held against what the
+// Every operation of the modules is driven into success and into its failures; each response is held against what the
 // document says of it: status, code, content type, headers, body.
 
 interface Media {
@@ -32,16 +32,21 @@ type Headers = Record<string, string>
 interface Sent {
   readonly path: string
   readonly headers?: Headers
-  readonly body?: string
+  readonly body?: string | FormData
 }
 
 /** What every response may have, so that no operation says it. */
 const general =
   /^(date|connection|keep-alive|content-(type|length)|transfer-encoding|cache-control|content-security-policy|x-content-type-options|referrer-policy|traceparent|x-accel-buffering)$/
-const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-purchase', 'api-event'))
+const installed = copiesOf(({ run }) =>
+  run('module-install', 'api-cart', 'api-purchase', 'api-product', 'api-event'),
+)
 const json = { 'content-type': 'application/json' }
 const unknown = 'item_01kahr3v8ze5x9g2w0m4c7t6ys'
+const tea = { id: 'tea', name: 'Tea', price: { amount: 450, currency: 'EUR' } }
 const bodies: Record<string, object> = {
+  postProduct: { ...tea, id: 'green tea' },
+  patchProductById: { stock: 5 },
   putCart: { items: [{ product: 'tea', quantity: 2 }] },
   postCartItem: { product: 'tea', quantity: 2 },
   patchCartItemById: { quantity: 3 },
@@ -52,18 +57,45 @@ const bodies: Record<string, object> = {
 }
 /** What is wrong with a good body by the rules of a module. */
 const refused: Record<string, object[]> = {
-  postCartItem: [{ product: 'tea', quantity: 9999 }],
+  postProduct: [tea, { ...tea, price: { amount: 1, currency: 'ABC' } }],
+  postCartItem: [
+    { product: 'tea', quantity: 9999 },
+    { product: 'nothing', quantity: 1 },
+  ],
   postPurchase: [
     { items: [{ product: 'gold', quantity: 1 }], takeFromCart: true },
     { items: Array(2).fill({ product: 'tea', quantity: 9999 }) },
   ],
   patchPurchaseById: [{ status: 'pending' }, { status: 'confirmed' }],
   postWebhook: [{ url: 'https://127.0.0.1/' }, { url: 'https://shop.example/', everyone: true }],
+  patchProductById: [{ price: { amount: 1, currency: 'ABC' } }],
   patchWebhookById: [{ everyone: true }, { url: 'http://shop.example/' }],
 }
+/** The body of an operation that takes a form. */
+function formOf(operationId: string): FormData | undefined {
+  if (operationId !== 'postProductImport') return undefined
+  const form = new FormData()
+  form.set('file', new Blob([JSON.stringify(tea)]))
+  form.set('format', 'jsonl')
+  return form
+}
+
+/** Starts a host with everything installed, and a product. */
+async function servedShop(t: import('tap').Test) {
+  const { directory, run } = await installed(t)
+  await run('config', 'set', 'api-cart.reservationMinutes', '10')
+  const { url } = await runningHost(t, directory)
+  const tokenOf = async (...argv: string[]): Promise<string> => (await run('token', ...argv)).json.token
+  const manager = { authorization: `Bearer ${await tokenOf('manager', '--scope', 'product:manage')}` }
+  const sold = { method: 'POST', headers: { ...manager, ...json }, body: JSON.stringify(tea) }
+  t.equal((await fetch(`${url}/product`, sold)).status, 201)
+  return { url, tokenOf, manager }
+}
+
 /** Queries that a module refuses. */
 const queries: Record<string, string[]> = {
   getPurchase: ['page=0', 'status=gone', 'owner=*', 'until=nonsense'],
+  getProduct: ['page=0', 'sort=price', 'q=%00', `after=${unknown}`],
   getWebhook: ['rpp=101', 'owner=*'],
   getEvent: [`after=${unknown}`, 'owner=*', 'limit=0'],
   getWebhookByIdDelivery: [`before=${unknown}`, 'state=gone'],
@@ -99,14 +131,14 @@ async function documented(t: import('tap').Test, url: string) {
     const about = {
       sent: `${method} ${path}`,
       headers,
-      body: body?.slice(0, 80),
+      body: typeof body === 'string' ? body.slice(0, 80) : body,
       status,
       text: text.slice(0, 300),
     }
     if (found === undefined)
       return t.fail(`${operation.operationId}: ${status} is not in the document`, about)
     const type = response.headers.get('content-type')?.split(';')[0] ?? ''
-    const value = text === '' || isStream ? undefined : JSON.parse(text)
+    const value = /json$/.test(type) && text !== '' ? JSON.parse(text) : undefined
     if (type !== '' && found.content?.[type] === undefined) t.fail(`${type} is not in the document`, about)
     if (value !== undefined) {
       const place = `/paths/${escaped(operation.path)}/${operation.method.toLowerCase()}/responses/${status}/content/${escaped(type)}/schema`
@@ -135,8 +167,7 @@ const escaped = (segment: string) => segment.replaceAll('~', '~0').replaceAll('/
 t.setTimeout(120_000)
 
 t.test('every response matches the document', async (t) => {
-  const { directory, run } = await installed(t)
-  const { url } = await runningHost(t, directory)
+  const { url, tokenOf, manager } = await servedShop(t)
   const { operations, send, met } = await documented(t, url)
   t.equal(operations.length > 20, true)
 
@@ -144,13 +175,21 @@ t.test('every response matches the document', async (t) => {
     const { method, operationId, path } = operation
     const writes = method !== 'GET'
     const guest = { 'guest-token': (await jsonOf(fetch(`${url}/guest`, { method: 'POST' }))).token }
-    const user = { authorization: `Bearer ${(await run('token', operationId)).json.token}` }
-    const body = bodies[operationId] && JSON.stringify(bodies[operationId])
+    const isManaged = path.startsWith('/product') && operation.security.length > 0
+    const user = isManaged ? manager : { authorization: `Bearer ${await tokenOf(operationId)}` }
+    const form = formOf(operationId)
+    const body = form ?? (bodies[operationId] && JSON.stringify(bodies[operationId]))
     const filled = (ids: Record<string, string>) =>
       path.replace(/\{(\w+)\}/g, (_all, name) => ids[name] ?? unknown)
     const strange = filled({})
     const withBody = (headers: Headers, text = body): Omit<Sent, 'path'> =>
-      text === undefined ? { headers } : { headers: { ...headers, ...json }, body: text }
+      text === undefined
+        ? { headers }
+        : { headers: { ...headers, ...(typeof text === 'string' && json) }, body: text }
+    /** Larger than the operation takes. */
+    const huge = form
+      ? { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: ' '.repeat(9_000_000) }
+      : { headers: json, body: ' '.repeat(400_000) }
 
     for (const who of [{}, guest, user] as Headers[]) {
       await send(operation, { path: strange, ...withBody(who) })
@@ -165,9 +204,10 @@ t.test('every response matches the document', async (t) => {
         continue
       }
       await send(operation, { path: strange, headers: { ...who, 'content-type': 'text/plain' }, body: 'x' })
-      await send(operation, { path: strange, headers: { ...who, ...json }, body: ' '.repeat(400_000) })
+      await send(operation, { path: strange, ...huge, headers: { ...who, ...huge.headers } })
       await send(operation, { path: strange, headers: { ...who, ...json }, body: '{"a": 1, "a": 2}' })
       await send(operation, { path: strange, headers: { ...who, ...json }, body: '{"nonsense": true}' })
+      await send(operation, { path: strange, ...withBody({ ...who, 'if-match': '"stale"' }) })
       await send(operation, { path: strange, ...withBody({ ...who, 'idempotency-key': 'two words' }) })
     }
     await send(operation, { path: strange, ...withBody({ authorization: 'Bearer nonsense' }) })
@@ -182,15 +222,17 @@ t.test('every response matches the document', async (t) => {
     // With what is there, each caller their own.
     for (const who of [guest, user] as Headers[]) {
       const make = async (where: string, what?: object) => {
-        const response = await fetch(url + where, {
-          method: 'POST',
-          ...withBody(who, what && JSON.stringify(what)),
-        })
+        const sent = what instanceof FormData ? what : what && JSON.stringify(what)
+        const maker = where.startsWith('/product') ? manager : who
+        const response = await fetch(url + where, { method: 'POST', ...withBody(maker, sent) })
         return response.ok ? (await jsonOf(response)).id : unknown
       }
       const ids: Record<string, string> = {}
       if (path.startsWith('/cart')) ids.id = await make('/cart/item', bodies.postCartItem)
       if (path.startsWith('/purchase')) ids.id = await make('/purchase', bodies.postPurchase)
+      if (path.startsWith('/product/import'))
+        ids.id = await make('/product/import', formOf('postProductImport'))
+      else if (path.startsWith('/product')) ids.id = await make('/product', { ...tea, id: randomUUID() })
       if (path.startsWith('/webhook')) {
         ids.id = await make('/webhook', bodies.postWebhook)
         ids.delivery = await make(`/webhook/${ids.id}/test`)
@@ -205,7 +247,8 @@ t.test('every response matches the document', async (t) => {
         await send(operation, { path: there, ...withBody(key) })
         await send(operation, { path: there, ...withBody(key) })
         await send(operation, { path: there, ...withBody({ ...key, 'if-match': '*' }) })
-        await send(operation, { path: there, ...withBody(who) })
+        const seen = operationId === 'patchProductById' && { 'if-match': '*' }
+        await send(operation, { path: there, ...withBody({ ...who, ...seen }) })
         continue
       }
       await send(operation, { path: there, headers: { ...who, 'if-match': '"stale"' } })
@@ -242,8 +285,7 @@ t.test('every rate-limited operation returns the documented 429', async (t) => {
 })
 
 t.test('an operation accepts exactly the callers in its security', async (t) => {
-  const { directory } = await installed(t)
-  const { url } = await runningHost(t, directory)
+  const { url } = await servedShop(t)
   const { operations } = await documented(t, url)
   const securityOf = (id: string) => operations.find(({ operationId }) => operationId === id)?.security
   t.strictSame(securityOf('postWebhook'), [{ bearer: [] }])
@@ -266,8 +308,7 @@ t.test('an operation accepts exactly the callers in its security', async (t) => 
 })
 
 t.test('a guest succeeds exactly where security has guestToken', async (t) => {
-  const { directory } = await installed(t)
-  const { url } = await runningHost(t, directory)
+  const { url } = await servedShop(t)
   const { operations } = await documented(t, url)
   for (const { method, path, operationId, security } of operations) {
     if (security.length === 0 || operationId === 'postGuestClaim') continue

@@ -15,6 +15,7 @@ import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
+import { processOf } from './control/run-command.ts'
 import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED } from './control/write-pause.ts'
 import { importPendingRecords } from './events/pending-records.ts'
@@ -168,7 +169,7 @@ export class Application implements Serving {
   }
 
   static async #withModules(
-    { directory, worker, development }: ApplicationOptions,
+    { directory, worker, development, command }: ApplicationOptions,
     parts: LastingParts,
     listener: ControlListener,
     shutdown: Shutdown,
@@ -176,6 +177,13 @@ export class Application implements Serving {
   ): Promise<Application> {
     const { config, log, storage, metrics, watch } = parts
     const isWorker = worker !== undefined
+    let url = () => ''
+    serving.promise.then(
+      (application) => {
+        url = () => application.url
+      },
+      () => {},
+    )
     try {
       const installed = await InstalledModules.start(
         {
@@ -183,6 +191,7 @@ export class Application implements Serving {
           logger: log,
           notReady: () => notReady(parts, shutdown),
           hostsDiffer: async () => (await serving.promise).#heartbeats?.hostsDiffer === true,
+          operated: command === undefined ? undefined : processOf(directory, command, () => url()),
           metrics: {
             requests: metrics.requests,
             read: async () => (isWorker ? metricsOfAll(directory) : (await serving.promise).metrics()),
@@ -267,10 +276,11 @@ export class Application implements Serving {
   }
 
   metrics(): Promise<MetricFamily[]> {
-    const { storage, metrics, limits } = this.#parts
+    const { config, storage, metrics, limits } = this.#parts
     return allMetrics({
       state: this.state(),
       storage,
+      databaseFile: config.databaseFile,
       inFlight: this.installed.inFlight,
       shed: this.#admission.refused,
       usage: this.#usage(),

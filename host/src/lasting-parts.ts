@@ -36,6 +36,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly parent?: Parent | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
+  /** The file of the command that started it, for a module that operates the application. */
+  readonly command?: string | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }

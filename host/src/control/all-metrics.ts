@@ -5,6 +5,7 @@ import { isLoaded, isServing } from '../modules/module-state.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
+import { spaceMetrics } from './space-metrics.ts'
 
 /** What a module uses at the moment. */
 export interface ModuleUsage {
@@ -18,6 +19,8 @@ export interface ModuleUsage {
 export interface MetricSources {
   readonly state: ApplicationState
   readonly storage: Storage
+  /** Of SQLite; undefined on PostgreSQL. */
+  readonly databaseFile: string | undefined
   readonly inFlight: number
   /** Requests refused because there were too many. */
   readonly shed: number
@@ -80,6 +83,7 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
       loadedPackages - loaded,
     ),
     ...storageMetrics(storage),
+    ...(await spaceMetrics(storage, sources.databaseFile)),
     ...connectionMetrics(refusedConnections, endedConnections),
     ...(await backgroundMetrics(storage, serving)),
     ...(await backupMetrics(storage)),

@@ -27,4 +27,12 @@ export interface CartContract {
    * @throws {Problem} `quantity-limit`, `cart-full`
    */
   add(caller: Caller, item: NewItem): Transaction<{ item: CartItem; added: boolean }>
+  /**
+   * Takes up to these quantities out of the reservation of `caller`. Name each product once. Call it
+   * before `take`, which gives back what the cart has less of. The stock stays taken: this transaction
+   * gives it to `take` of the catalogue as `held`, or gives it back. Since 1.3; only if carts reserve
+   * stock.
+   * @returns what was reserved of the quantities
+   */
+  takeReserved?(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
 }

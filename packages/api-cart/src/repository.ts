@@ -2,14 +2,17 @@ import {
   byEngine,
   expiryDay,
   forUpdate,
+  join,
   many,
   maybeOne,
   newId,
   one,
   type Row,
   run,
+  send,
   sql,
 } from '@mortise/module-sdk'
+import type { CartQuantity } from './contract.ts'
 import type { CartItem, NewItem } from './schemas.ts'
 
 /**
@@ -138,6 +141,11 @@ export const updateItem = ({ id, quantity, note }: ItemRow, now: number) =>
     SET quantity = ${quantity}, note = ${note}, version = version + 1, updated_at = ${now}
     WHERE id = ${id} RETURNING ${columns}`)
 
+/** For a cart that this transaction found by its owner. */
+export const quantitiesIn = (cartId: string) =>
+  many<CartQuantity>(sql`
+    SELECT product, quantity FROM cart_item WHERE cart_id = ${cartId} ORDER BY since_version`)
+
 export const deleteItem = (owner: string, id: string, now: number) =>
   maybeOne<ItemRow>(sql`
     DELETE FROM cart_item WHERE id = ${id} AND ${isOwn(owner, now)} RETURNING ${columns}`)
@@ -174,4 +182,41 @@ export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, e
   return yield* one<CartVersion>(sql`
     UPDATE cart SET version = version + ${from.version}, updated_at = ${now}, expires_at = ${expiresAt}
     WHERE id = ${into.id} RETURNING id, owner, version`)
+}
+
+/** Stock that is taken for a cart, by product. */
+export interface Reserved extends CartQuantity {
+  readonly expiresAt: number
+}
+
+const reserved = sql`product, quantity, expires_at AS "expiresAt"`
+
+export const findReservation = (owner: string, now: number) =>
+  many<Reserved>(sql`SELECT ${reserved} FROM cart_reservation WHERE ${isOwn(owner, now)} ORDER BY product`)
+
+/** Removes the reservation of a cart that this transaction has locked. */
+export const takeReservation = (cartId: string) =>
+  many<Reserved>(sql`DELETE FROM cart_reservation WHERE cart_id = ${cartId} RETURNING ${reserved}`)
+
+export type ExpiredRow = Reserved & { cartId: string }
+
+/**
+ * Removes up to `limit` rows of any carts. Rows that another transaction has locked are left to it: it
+ * could wait for others of these.
+ */
+export function* takeExpired(limit: number, now: number) {
+  const unlocked = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE SKIP LOCKED` })
+  const rows = yield* many<ExpiredRow>(sql`
+    SELECT cart_id AS "cartId", ${reserved} FROM cart_reservation
+    WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit} ${unlocked}`)
+  for (const { cartId, product } of rows)
+    yield* run(sql`DELETE FROM cart_reservation WHERE cart_id = ${cartId} AND product = ${product}`, 1)
+  return rows
+}
+
+export function* insertReservation(cartId: string, lines: readonly CartQuantity[], expiresAt: number) {
+  if (lines.length === 0) return
+  const rows = lines.map(({ product, quantity }) => sql`(${cartId}, ${product}, ${quantity}, ${expiresAt})`)
+  yield* send(sql`
+    INSERT INTO cart_reservation (cart_id, product, quantity, expires_at) VALUES ${join(rows)}`)
 }

@@ -9,7 +9,18 @@ import {
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import { prefersRepresentation } from './prefer.ts'
-import { Cart, CartItem, Emptied, ItemChange, NewContents, NewItem, orCart, Preference } from './schemas.ts'
+import { reserve } from './reservation.ts'
+import {
+  Cart,
+  CartItem,
+  Emptied,
+  ItemChange,
+  NewContents,
+  NewItem,
+  orCart,
+  Preference,
+  Reservation,
+} from './schemas.ts'
 import {
   addItem,
   cartVersion,
@@ -21,7 +32,7 @@ import {
   showCart,
   showItem,
 } from './service.ts'
-import type { Prices } from './shelf.ts'
+import type { Shop } from './shelf.ts'
 
 interface Preferring {
   readonly caller: Caller
@@ -29,8 +40,7 @@ interface Preferring {
 }
 
 /** The routes of the cart. A caller reaches only their own cart. */
-export function cartRoutes(app: ModuleInstance, database: Database, prices: Prices): void {
-  const { catalog } = prices
+export function cartRoutes(app: ModuleInstance, database: Database, shop: Shop): void {
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
   const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
@@ -40,11 +50,11 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
   function* preferred<Body>({ caller, headers }: Preferring, body: Body) {
     if (!prefersRepresentation(headers.prefer)) return { body, headers: {} }
     const applied = { 'preference-applied': 'return=representation' }
-    return { body: yield* readCart(caller, prices), headers: applied }
+    return { body: yield* readCart(caller, shop), headers: applied }
   }
 
   app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
-    showCart(database, request.caller, prices),
+    showCart(database, request.caller, shop),
   )
 
   app.put(
@@ -57,13 +67,28 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
         response: { 200: Cart, ...responses('invalid-request', 'unknown-product') },
       },
     },
-    (request) => request.transaction(() => replaceItems(request.caller, request.body, prices)),
+    (request) => request.transaction(() => replaceItems(request.caller, request.body, shop)),
   )
 
   app.delete(
     '/cart',
     { config: changesCart, schema: { summary: 'Empty the cart', response: { 200: Emptied } } },
-    (request) => request.transaction(() => emptyCart(request.caller)),
+    (request) => request.transaction(() => emptyCart(request.caller, shop)),
+  )
+
+  app.post(
+    '/cart/reservation',
+    {
+      config: changesCart,
+      schema: {
+        summary: 'Reserve the stock of all lines for a while, or renew the reservation',
+        response: {
+          200: Reservation,
+          ...responses('cart-empty', 'out-of-stock', 'reservation-unavailable', 'unknown-product'),
+        },
+      },
+    },
+    (request) => request.transaction(() => reserve(request.caller, shop)),
   )
 
   app.get(
@@ -72,7 +97,9 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
       config,
       schema: { summary: 'List the items of the cart, oldest first', response: { 200: List(CartItem) } },
     },
-    async (request) => ({ data: (await showCart(database, request.caller, { catalog })).items }),
+    async (request) => ({
+      data: (await showCart(database, request.caller, { ...shop, pricing: undefined })).items,
+    }),
   )
 
   app.post(
@@ -92,7 +119,7 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
     },
     (request) =>
       request.transaction(function* () {
-        const { item, added } = yield* addItem(request.caller, request.body, catalog)
+        const { item, added } = yield* addItem(request.caller, request.body, shop)
         const { body, headers } = yield* preferred(request, item)
         return added
           ? respond(201, body, { ...headers, location: `/cart/item/${item.id}` })
@@ -101,7 +128,7 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
   )
 
   app.get('/cart/item/:id', { config, schema: { summary: 'Get an item of the cart', ...item } }, (request) =>
-    database.snapshot(() => showItem(request.caller, request.params.id, catalog)),
+    database.snapshot(() => showItem(request.caller, request.params.id, shop)),
   )
 
   app.patch(
@@ -118,7 +145,7 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
     },
     (request) =>
       request.transaction(function* () {
-        const item = yield* changeItem(request.caller, request.params.id, request.body, catalog)
+        const item = yield* changeItem(request.caller, request.params.id, request.body, shop)
         const { body, headers } = yield* preferred(request, item)
         return respond(200, body, headers)
       }),
@@ -137,7 +164,7 @@ export function cartRoutes(app: ModuleInstance, database: Database, prices: Pric
     },
     (request) =>
       request.transaction(function* () {
-        const removed = yield* removeItem(request.caller, request.params.id)
+        const removed = yield* removeItem(request.caller, request.params.id, shop)
         const { body, headers } = yield* preferred(request, removed)
         return respond(200, body, headers)
       }),

@@ -58,6 +58,20 @@ const Adjustment = Type.Object(
   { title: 'CartAdjustment' },
 )
 
+export const Reservation = Type.Object(
+  {
+    expiresAt: Type.String({
+      ...Timestamp,
+      description: 'when the stock is given back, at the latest within a minute',
+    }),
+    items: Type.Array(Type.Object({ product: Product, quantity: Quantity }), {
+      description: 'what is reserved: the lines, except products with unlimited stock',
+    }),
+  },
+  { title: 'CartReservation' },
+)
+export type Reservation = Static<typeof Reservation>
+
 export const Cart = Type.Object(
   {
     id: Nullable(Id('cart')),
@@ -67,6 +81,7 @@ export const Cart = Type.Object(
     adjustments: Type.Optional(
       Type.Array(Adjustment, { description: 'discounts, taxes and fees; with a module for them only' }),
     ),
+    reservation: Type.Optional(Reservation),
     total: Nullable({
       ...Money,
       description:

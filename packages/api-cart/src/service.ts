@@ -1,4 +1,3 @@
-import type { CatalogContract } from '@mortise/api-product/contract'
 import {
   type Caller,
   currentTime,
@@ -12,6 +11,7 @@ import {
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
+import { mergingReservations, trimReservation } from './reservation.ts'
 import {
   type Cart,
   type CartItem,
@@ -20,12 +20,22 @@ import {
   type NewContents,
   type NewItem,
 } from './schemas.ts'
-import { adjusted, assertForSale, type Prices, type Shelf, shelfFor, shownAs, totalOf } from './shelf.ts'
+import {
+  adjusted,
+  assertForSale,
+  reservedBy,
+  type Shelf,
+  type Shop,
+  shelfFor,
+  shownAs,
+  shownReservation,
+  totalOf,
+} from './shelf.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
  * cart. Every change raises the cart's version and extends its expiry. A request without a change
- * touches neither.
+ * touches neither. A change writes the cart first, so that none waits for another in a circle.
  */
 
 /** A cart lives this long after its last change, in milliseconds. */
@@ -35,31 +45,36 @@ const MAX_ITEMS = 200
 export async function showCart(
   database: Database,
   caller: Caller,
-  prices: Prices = {},
+  shop: Shop = {},
   now = currentTime(),
 ): Promise<Cart> {
   const query = repository.cartOf(caller.id, now)
-  if (!prices.catalog) return toCart(await database.many<repository.CartRow>(query))
-  return database.snapshot(() => readCart(caller, prices, now))
+  if (!shop.catalog) return toCart(await database.many<repository.CartRow>(query))
+  return database.snapshot(() => readCart(caller, shop, now))
 }
 
 /** The same, as a part of a transaction. */
-export function* readCart(caller: Caller, prices: Prices, now = currentTime()) {
+export function* readCart(caller: Caller, shop: Shop, now = currentTime()) {
   const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
-  const cart = toCart(rows, yield* shelfFor(itemsOf(rows), prices.catalog))
-  return yield* adjusted(caller, cart, prices)
+  const shelf = yield* shelfFor(itemsOf(rows), shop.catalog)
+  return yield* adjusted(caller, toCart(rows, shelf, yield* reservedBy(caller, shop, now)), shop)
 }
 
 const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)
 
-function toCart(rows: readonly repository.CartRow[], shelf?: Shelf): Cart {
-  const items = itemsOf(rows).map((row) => toItem(row, shelf))
+function toCart(
+  rows: readonly repository.CartRow[],
+  shelf?: Shelf,
+  reserved: readonly repository.Reserved[] = [],
+): Cart {
+  const items = itemsOf(rows).map((row) => toItem(row, shelf, reserved))
   const [cart] = rows
   return {
     id: cart?.cartId ?? null,
     items,
     itemCount: items.length,
     totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
+    ...shownReservation(reserved),
     total: totalOf(items),
     version: cart?.cartVersion ?? 0,
     createdAt: timestamp(cart?.cartCreatedAt ?? null),
@@ -73,15 +88,15 @@ export function* cartVersion(caller: Caller) {
   return (yield* repository.lockCart(caller.id, currentTime())) ?? { id: null, version: 0 }
 }
 
-export function* showItem(caller: Caller, id: string, catalog?: CatalogContract, now = currentTime()) {
+export function* showItem(caller: Caller, id: string, shop: Shop = {}, now = currentTime()) {
   const item = found(yield* repository.findItem(caller.id, id, now))
-  return toItem(item, yield* shelfFor([item], catalog))
+  return toItem(item, yield* shelfFor([item], shop.catalog), yield* reservedBy(caller, shop, now))
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, newItem: NewItem, catalog?: CatalogContract, now = currentTime()) {
+export function* addItem(caller: Caller, newItem: NewItem, shop: Shop = {}, now = currentTime()) {
   const { id: owner, kind } = caller
-  const shelf = yield* shelfFor([newItem], catalog)
+  const shelf = yield* shelfFor([newItem], shop.catalog)
   assertForSale([newItem], shelf)
   yield* repository.openCart(owner, now, now + LIFETIME[kind])
   const item = yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now)
@@ -94,7 +109,7 @@ export function* addItem(caller: Caller, newItem: NewItem, catalog?: CatalogCont
     throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
   const cart = { id: cartId, owner, version: cartVersion }
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
-  return { item: toItem(item, shelf), added }
+  return { item: toItem(item, shelf, yield* reservedBy(caller, shop, now)), added }
 }
 
 /** Sets the quantity or the note of an item. The same values are no change. */
@@ -102,31 +117,41 @@ export function* changeItem(
   caller: Caller,
   id: string,
   change: ItemChange,
-  catalog?: CatalogContract,
+  shop: Shop = {},
   now = currentTime(),
 ) {
   const item = found(yield* repository.findItem(caller.id, id, now))
-  const shelf = yield* shelfFor([item], catalog)
+  const shelf = yield* shelfFor([item], shop.catalog)
   const { quantity = item.quantity, note = item.note } = change
-  if (item.quantity === quantity && item.note === note) return toItem(item, shelf)
+  const shown = function* (row: repository.ItemRow) {
+    return toItem(row, shelf, yield* reservedBy(caller, shop, now))
+  }
+  if (item.quantity === quantity && item.note === note) return yield* shown(item)
   if (quantity > item.quantity) assertForSale([item], shelf)
+  const cart = yield* touchCart(caller, now)
   const changed = yield* repository.updateItem({ ...item, quantity, note }, now)
-  yield* emit('cart.item-changed', about(changed, yield* touchCart(caller, now)))
-  return toItem(changed, shelf)
+  yield* emit('cart.item-changed', about(changed, cart))
+  if (quantity < item.quantity) yield* trimReservation(cart.id, shop)
+  return yield* shown(changed)
 }
 
-export function* removeItem(caller: Caller, id: string, now = currentTime()) {
-  const item = found(yield* repository.deleteItem(caller.id, id, now))
-  yield* emit('cart.item-removed', about(item, yield* touchCart(caller, now)))
+export function* removeItem(caller: Caller, id: string, shop: Shop = {}, now = currentTime()) {
+  const item = found(yield* repository.findItem(caller.id, id, now))
+  const cart = yield* touchCart(caller, now)
+  yield* repository.deleteItem(caller.id, id, now)
+  yield* emit('cart.item-removed', about(item, cart))
+  yield* trimReservation(cart.id, shop)
   return { id, deleted: true as const }
 }
 
 /** An empty or missing cart stays as it is. */
-export function* emptyCart(caller: Caller, now = currentTime()) {
+export function* emptyCart(caller: Caller, shop: Shop = {}, now = currentTime()) {
+  yield* repository.lockCart(caller.id, now)
   const itemCount = yield* repository.deleteItems(caller.id, now)
   if (itemCount > 0) {
     const { id, owner, version } = yield* touchCart(caller, now)
     yield* emit('cart.emptied', { subject: id, owner, data: { itemCount, version } })
+    yield* trimReservation(id, shop)
   }
   return { deleted: true as const }
 }
@@ -134,9 +159,9 @@ export function* emptyCart(caller: Caller, now = currentTime()) {
 /**
  * Sets all lines at once. A product that stays keeps its line, and a line as it was is no change.
  */
-export function* replaceItems(caller: Caller, { items }: NewContents, prices: Prices, now = currentTime()) {
+export function* replaceItems(caller: Caller, { items }: NewContents, shop: Shop, now = currentTime()) {
   assertOnce(items)
-  const shelf = yield* shelfFor(items, prices.catalog)
+  const shelf = yield* shelfFor(items, shop.catalog)
   assertForSale(items, shelf)
   const present = yield* repository.findItems(caller.id, now)
   const wanted = new Map(items.map((item) => [item.product, item]))
@@ -160,9 +185,10 @@ export function* replaceItems(caller: Caller, { items }: NewContents, prices: Pr
       const since = cart.version - added.length + 1 + index
       yield* emit('cart.item-added', about(yield* repository.insertItem(cart.id, item, since, now), cart))
     }
+    yield* trimReservation(cart.id, shop)
   }
-  const cart = toCart(yield* many<repository.CartRow>(repository.cartOf(caller.id, now)), shelf)
-  return yield* adjusted(caller, cart, prices)
+  const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
+  return yield* adjusted(caller, toCart(rows, shelf, yield* reservedBy(caller, shop, now)), shop)
 }
 
 /** @throws {Problem} `invalid-request` for a product that is named again */
@@ -179,7 +205,12 @@ function assertOnce(items: NewContents['items']): void {
 }
 
 /** The contract `cart`: see CartContract. */
-export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = currentTime()) {
+export function* takeFromCart(
+  caller: Caller,
+  wanted: readonly CartQuantity[],
+  shop: Shop = {},
+  now = currentTime(),
+) {
   const items = yield* repository.findItems(caller.id, now)
   const byProduct = new Map(items.map((item) => [item.product, item]))
   const present = (product: string) => byProduct.get(product)?.quantity ?? 0
@@ -196,17 +227,19 @@ export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], n
       yield* emit('cart.item-removed', about(item, cart))
     }
   }
+  yield* trimReservation(cart.id, shop)
   return []
 }
 
 /** Adds to the cart of the user. The limit of items does not apply. */
-export function* claimCart({ guest, user }: GuestClaim, now = currentTime()) {
+export function* claimCart({ guest, user }: GuestClaim, shop: Shop = {}, now = currentTime()) {
   const cart = yield* repository.lockCart(guest, now)
   if (!cart) return
   const own = yield* repository.lockCart(user, now)
+  const expiresAt = now + LIFETIME.user
   const { id, version } = yield* own
-    ? repository.mergeCarts(cart, own, now, now + LIFETIME.user)
-    : repository.moveCart(cart, user, now, now + LIFETIME.user)
+    ? mergingReservations(cart.id, own.id, () => repository.mergeCarts(cart, own, now, expiresAt), shop)
+    : repository.moveCart(cart, user, now, expiresAt)
   yield* emit('cart.claimed', { subject: id, owner: user, data: { from: guest, version } })
 }
 
@@ -227,8 +260,9 @@ function about({ id, product, quantity, note }: repository.ItemRow, cart: reposi
 function toItem(
   { id, product, quantity, note, version, ...row }: repository.ItemRow,
   shelf?: Shelf,
+  reserved: readonly CartQuantity[] = [],
 ): CartItem {
-  const priced = shownAs({ product, quantity }, shelf)
+  const priced = shownAs({ product, quantity }, shelf, reserved)
   const times = { createdAt: timestamp(row.createdAt), updatedAt: timestamp(row.updatedAt) }
   return { id, product, quantity, note, ...priced, version, ...times }
 }

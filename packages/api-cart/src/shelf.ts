@@ -1,16 +1,30 @@
 import type { CatalogContract, CatalogProduct, PricingContract } from '@mortise/api-product/contract'
-import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import {
+  type Caller,
+  type Money,
+  sumMoney,
+  type Transaction,
+  timesMoney,
+  timestamp,
+} from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
+import * as repository from './repository.ts'
 import type { Cart, CartItem, Warning } from './schemas.ts'
 
 /** What a catalogue knows of products in a cart. Without a catalogue there is no shelf. */
 
-/** The contracts that prices come from; undefined if none provides them. */
-export interface Prices {
+/** The contracts that prices and stock come from; undefined if none provides them. */
+export interface Shop {
   readonly catalog?: CatalogContract | undefined
   readonly pricing?: PricingContract | undefined
+  /** 0: carts reserve nothing. */
+  readonly reservationMinutes?: number
 }
+
+/** The catalogue that carts reserve stock of; undefined if they reserve none. */
+export const reserving = ({ catalog, reservationMinutes = 0 }: Shop) =>
+  reservationMinutes > 0 ? catalog : undefined
 
 /** The products that exist, by their ids. */
 export type Shelf = ReadonlyMap<string, CatalogProduct> | undefined
@@ -25,6 +39,19 @@ export function* shelfFor(
   return new Map(products.map((product) => [product.product, product]))
 }
 
+/** What the caller's cart has reserved. */
+export function* reservedBy(caller: Caller, shop: Shop, now: number): Transaction<repository.Reserved[]> {
+  return reserving(shop) ? yield* repository.findReservation(caller.id, now) : []
+}
+
+/** The reservation as clients see it. */
+export function shownReservation(reserved: readonly repository.Reserved[]) {
+  const [first] = reserved
+  if (!first) return {}
+  const items = reserved.map(({ product, quantity }) => ({ product, quantity }))
+  return { reservation: { expiresAt: timestamp(first.expiresAt), items } }
+}
+
 /** @throws {Problem} `unknown-product` if the catalogue does not sell one of the products */
 export function assertForSale(lines: readonly Pick<CartQuantity, 'product'>[], shelf: Shelf): void {
   if (!shelf) return
@@ -37,8 +64,15 @@ export function assertForSale(lines: readonly Pick<CartQuantity, 'product'>[], s
   )
 }
 
-/** What a line shows of its product. */
-export function shownAs({ product, quantity }: CartQuantity, shelf: Shelf) {
+/**
+ * What a line shows of its product.
+ * @param reserved what the cart has reserved: it is no part of the stock, and the cart can have it
+ */
+export function shownAs(
+  { product, quantity }: CartQuantity,
+  shelf: Shelf,
+  reserved: readonly CartQuantity[],
+) {
   const found = shelf?.get(product)
   if (!shelf || !found) {
     const unknown = shelf && { image: null, warnings: [{ code: 'unknown-product' as const }] }
@@ -49,15 +83,15 @@ export function shownAs({ product, quantity }: CartQuantity, shelf: Shelf) {
     image: found.image,
     unitPrice: found.price,
     lineTotal: timesMoney(found.price, quantity) ?? null,
-    warnings: warningsOf(found, quantity),
+    warnings: warningsOf(found, quantity, reserved.find((one) => one.product === product)?.quantity ?? 0),
   }
 }
 
-function warningsOf({ active, stock }: CatalogProduct, quantity: number): Warning[] {
-  const isShort = stock !== null && stock < quantity
+function warningsOf({ active, stock }: CatalogProduct, quantity: number, reserved: number): Warning[] {
+  const available = stock === null ? quantity : stock + reserved
   return [
     ...(active ? [] : [{ code: 'inactive-product' as const }]),
-    ...(isShort ? [{ code: 'out-of-stock' as const, available: stock }] : []),
+    ...(available < quantity ? [{ code: 'out-of-stock' as const, available }] : []),
   ]
 }
 
@@ -69,7 +103,7 @@ export function totalOf(items: readonly CartItem[]) {
 }
 
 /** The cart with its discounts, taxes and fees, if it has a total. */
-export function* adjusted(caller: Caller, cart: Cart, { pricing }: Prices): Transaction<Cart> {
+export function* adjusted(caller: Caller, cart: Cart, { pricing }: Shop): Transaction<Cart> {
   if (!pricing || !cart.total) return cart
   const lines = cart.items.map(({ product, quantity, unitPrice, lineTotal }) => ({
     product,

@@ -20,8 +20,8 @@ async function cartOf(t: Test, caller = user) {
       write(() => addItem(caller, { product, quantity }, undefined, now)),
     change: (id: string, quantity: number, now: number) =>
       write(() => changeItem(caller, id, { quantity }, undefined, now)),
-    remove: (id: string, now: number) => write(() => removeItem(caller, id, now)),
-    empty: (now: number) => write(() => emptyCart(caller, now)),
+    remove: (id: string, now: number) => write(() => removeItem(caller, id, undefined, now)),
+    empty: (now: number) => write(() => emptyCart(caller, undefined, now)),
   }
 }
 
@@ -239,8 +239,9 @@ async function claimable(t: Test) {
   return {
     fill,
     show: (caller: Caller, now: number) => showCart(database, caller, undefined, now),
-    claim: (now: number) => database.transaction(() => claimCart({ guest: guest.id, user: user.id }, now)),
-    empty: (caller: Caller, now: number) => database.transaction(() => emptyCart(caller, now)),
+    claim: (now: number) =>
+      database.transaction(() => claimCart({ guest: guest.id, user: user.id }, undefined, now)),
+    empty: (caller: Caller, now: number) => database.transaction(() => emptyCart(caller, undefined, now)),
   }
 }
 

@@ -2,21 +2,40 @@ import { currentTime, type Money, type Transaction } from '@mortise/module-sdk'
 import type { CatalogProduct, ProductQuantity, Taken } from './contract.ts'
 import * as repository from './repository.ts'
 
-/** The contract `catalog`: see CatalogContract. */
+/**
+ * The contract `catalog`: see CatalogContract. `currency` is preferred to others that all products of
+ * a call have in common.
+ */
 
-export function* resolveProducts(products: readonly string[]): Transaction<CatalogProduct[]> {
+export function* resolveProducts(
+  products: readonly string[],
+  currency?: string,
+): Transaction<CatalogProduct[]> {
   if (products.length === 0) return []
-  return toCatalog(yield* repository.findCatalogRows(sorted(products)))
+  return toCatalog(yield* repository.findCatalogRows(sorted(products)), currency)
 }
 
-export function* takeStock(lines: readonly ProductQuantity[], now = currentTime()): Transaction<Taken> {
+export function* takeStock(
+  lines: readonly ProductQuantity[],
+  held: readonly ProductQuantity[] = [],
+  currency?: string,
+  now = currentTime(),
+): Transaction<Taken> {
   const quantities = sumOf(lines)
+  const before = sumOf(held)
   if (quantities.size === 0) return { products: [], short: [] }
-  const products = toCatalog(yield* repository.lockCatalogRows([...quantities.keys()]))
-  const limited = products.flatMap(({ product, stock }) => (stock === null ? [] : [{ product, stock }]))
+  const products = toCatalog(yield* repository.lockCatalogRows([...quantities.keys()]), currency)
+  const limited = products.flatMap(({ product, stock }) =>
+    stock === null ? [] : [{ product, stock: stock + (before.get(product) ?? 0) }],
+  )
   const short = limited.filter(({ product, stock }) => stock < (quantities.get(product) as number))
-  if (short.length > 0 || limited.length === 0) return { products, short }
-  const taken = new Map(limited.map(({ product }) => [product, -(quantities.get(product) as number)]))
+  if (short.length > 0) return { products, short }
+  const changes = limited.map(({ product }) => {
+    const change = (before.get(product) ?? 0) - (quantities.get(product) as number)
+    return [product, change] as const
+  })
+  const taken = new Map(changes.filter(([, change]) => change !== 0))
+  if (taken.size === 0) return { products, short }
   const changed = yield* repository.changeStock(taken, now)
   if (changed !== taken.size)
     throw new Error(`${taken.size} products had enough stock, and ${changed} gave it`)
@@ -39,9 +58,10 @@ function sumOf(lines: readonly ProductQuantity[]): Map<string, number> {
 
 const sorted = (products: readonly string[]) => [...new Set(products)].sort()
 
-function toCatalog(rows: readonly repository.CatalogRow[]): CatalogProduct[] {
+function toCatalog(rows: readonly repository.CatalogRow[], preferred?: string): CatalogProduct[] {
   const found = rows.map((row) => ({ ...row, prices: JSON.parse(row.prices) as [Money, ...Money[]] }))
-  const currency = sharedCurrency(found.map(({ prices }) => prices))
+  const shared = sharedCurrencies(found.map(({ prices }) => prices))
+  const currency = shared.find((one) => one === preferred) ?? shared[0]
   return found.map(({ product, name, images, prices, stock, active }) => ({
     product,
     name,
@@ -52,9 +72,9 @@ function toCatalog(rows: readonly repository.CatalogRow[]): CatalogProduct[] {
   }))
 }
 
-/** The first currency of the first product that all have a price in. */
-function sharedCurrency([first = [], ...others]: readonly (readonly Money[])[]): string | undefined {
-  return first.find(({ currency }) =>
-    others.every((prices) => prices.some((price) => price.currency === currency)),
-  )?.currency
+/** The currencies that all have a price in, in the order of the first product. */
+function sharedCurrencies([first = [], ...others]: readonly (readonly Money[])[]): string[] {
+  return first
+    .map(({ currency }) => currency)
+    .filter((currency) => others.every((prices) => prices.some((price) => price.currency === currency)))
 }

@@ -14,8 +14,8 @@ export interface CatalogProduct {
   readonly name: string
   readonly image: { readonly url: string; readonly alt: string } | null
   /**
-   * The price of one, in the currency that all products of the call have in common; without one,
-   * the first of its own prices.
+   * The price of one, in a currency that all products of the call have in common; without one, the
+   * first of its own prices.
    */
   readonly price: Money
   /** Whether it may be sold. */
@@ -33,7 +33,10 @@ export interface ProductQuantity {
 export interface Taken {
   /** Those of the products that exist, before anything was taken. */
   readonly products: readonly CatalogProduct[]
-  /** The products that have too little, with their stock. If there are any, nothing was taken. */
+  /**
+   * The products that have too little, with what the lines can have of them: the stock, and what is
+   * held. If there are any, nothing was taken.
+   */
   readonly short: readonly { readonly product: string; readonly stock: number }[]
 }
 
@@ -47,8 +50,9 @@ export interface CatalogContract {
   /**
    * Takes the stock of lines, which may name a product several times: all of it, or nothing. An
    * unknown product takes nothing, and is none of `short`.
+   * @param held what was taken before for these lines, by a reservation: only the rest is taken now
    */
-  take(lines: readonly ProductQuantity[]): Transaction<Taken>
+  take(lines: readonly ProductQuantity[], held?: readonly ProductQuantity[]): Transaction<Taken>
   /**
    * Gives back what was taken. A product that has unlimited stock now stays unlimited. Call it once
    * for what `take` took from a product with limited stock.

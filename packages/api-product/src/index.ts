@@ -1,12 +1,20 @@
+import { deleteExpired } from '@mortise/module-sdk'
 import { giveBackStock, resolveProducts, takeStock } from './catalog.ts'
+import { importRoutes, productCheck } from './import/import-routes.ts'
+import { runImport } from './import/imports.ts'
 import { plugin } from './module.ts'
 import { productRoutes } from './routes.ts'
 
-export default plugin(async (app, { database, contracts }) => {
+export default plugin(async (app, { database, settings, contracts, work, everyMinute }) => {
   productRoutes(app, database)
+  const imports = work<{ id: string }>('import', { concurrency: 1, timeout: 600_000 }, ({ data, signal }) =>
+    runImport(database, data.id, productCheck(app), signal),
+  )
+  importRoutes(app, database, imports)
+  everyMinute('delete expired', () => deleteExpired('product_import'))
   contracts.provide('catalog', '1.0.0', {
-    resolve: resolveProducts,
-    take: takeStock,
+    resolve: (products) => resolveProducts(products, settings.currency),
+    take: (lines, held) => takeStock(lines, held, settings.currency),
     giveBack: giveBackStock,
   })
 })

@@ -1,4 +1,16 @@
-import { byEngine, forUpdate, join, many, maybeOne, one, run, type Sql, send, sql } from '@mortise/module-sdk'
+import {
+  byEngine,
+  type Database,
+  forUpdate,
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  type Sql,
+  send,
+  sql,
+} from '@mortise/module-sdk'
 import type { Product } from './schemas.ts'
 import type { Range } from './terms.ts'
 
@@ -64,6 +76,12 @@ export const deleteProduct = (id: string, now: number) =>
   run(
     sql`UPDATE product SET deleted_at = ${now}, version = version + 1, updated_at = ${now} WHERE id = ${id}`,
     1,
+  )
+
+/** The products after this id, at most 200, in the order of the ids. */
+export const allProducts = (database: Database, after: string) =>
+  database.many<ProductRow>(
+    sql`SELECT ${columns} FROM product WHERE id > ${after} AND deleted_at IS NULL ORDER BY id LIMIT 200`,
   )
 
 export function* replaceTerms(id: string, before: readonly string[], after: readonly string[]) {
@@ -172,15 +190,16 @@ function amongThese(ids: readonly string[]) {
   })
 }
 
+/** In the order of the ids, so that a cart and its purchase find the same first currency. */
 const resolved = (ids: readonly string[]) => sql`
   SELECT id AS product, name, images, prices, stock, active FROM product
-  WHERE id ${amongThese(ids)} AND deleted_at IS NULL`
+  WHERE id ${amongThese(ids)} AND deleted_at IS NULL ORDER BY id`
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))
 
 /** Every transaction locks products in the order of their ids, so that none waits for another in a circle. */
 export const lockCatalogRows = (ids: readonly string[]) =>
-  many<CatalogRow>(sql`${resolved(ids)} ORDER BY id ${forUpdate}`)
+  many<CatalogRow>(sql`${resolved(ids)} ${forUpdate}`)
 
 /** Also deleted ones: what is given back is there when a product gets the id again. */
 export const lockProducts = (ids: readonly string[]) =>
@@ -188,7 +207,8 @@ export const lockProducts = (ids: readonly string[]) =>
 
 /**
  * Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the
- * number of products.
+ * number of products. They are found by their ids first: a join with the changes alone reads all
+ * products of a small catalogue on PostgreSQL, so that all purchases would conflict.
  */
 export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
   const json = JSON.stringify(Object.fromEntries(changes))
@@ -199,5 +219,6 @@ export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
   return run(sql`
     UPDATE product SET stock = stock + change.value, version = version + 1, updated_at = ${now}
     FROM ${rows} AS change
-    WHERE product.id = change.key AND product.stock + change.value >= 0`)
+    WHERE product.id ${amongThese([...changes.keys()])} AND product.id = change.key
+      AND product.stock + change.value >= 0`)
 }

@@ -1,4 +1,14 @@
-import { cursorQuery, Money, Nullable, pageQuery, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
+import {
+  cursorQuery,
+  FilePart,
+  Id,
+  Money,
+  Nullable,
+  pageQuery,
+  Strict,
+  Timestamp,
+  VisibleText,
+} from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** The `product` of carts and purchases. */
@@ -128,3 +138,55 @@ export const ProductQuery = Strict({
   }),
 })
 export type ProductQuery = Static<typeof ProductQuery>
+
+const ImportFormat = Type.Unsafe<'csv' | 'jsonl'>({ type: 'string', enum: ['csv', 'jsonl'] })
+export type ImportFormat = Static<typeof ImportFormat>
+const skipInvalid = Type.Boolean({
+  description: 'true: store the valid products of a file with errors; otherwise such a file changes nothing',
+})
+
+export const NewImport = Strict(
+  {
+    file: FilePart({ maxLength: 8 * 1024 * 1024, description: 'text in UTF-8' }),
+    format: ImportFormat,
+    skipInvalid: Type.Optional(skipInvalid),
+  },
+  { title: 'NewProductImport' },
+)
+export type NewImport = Static<typeof NewImport>
+
+const ImportError = Type.Object(
+  {
+    line: Type.Integer({ description: 'of the file, from 1' }),
+    pointer: Type.String({ description: 'a JSON Pointer into the product' }),
+    detail: Type.String(),
+  },
+  { title: 'ProductImportError' },
+)
+export type ImportError = Static<typeof ImportError>
+
+const ImportStatus = Type.Unsafe<'waiting' | 'running' | 'completed' | 'refused'>({
+  type: 'string',
+  enum: ['waiting', 'running', 'completed', 'refused'],
+  description: 'waiting: it is checked first; refused: it has errors, so it has changed nothing',
+})
+
+export const Import = Type.Object(
+  {
+    id: Id('import'),
+    format: ImportFormat,
+    skipInvalid,
+    status: ImportStatus,
+    products: Nullable(Type.Integer({ description: 'the products of the file; null while it waits' })),
+    done: Type.Integer({ description: 'how many of them are stored or skipped' }),
+    created: Type.Integer({ description: 'how many were new' }),
+    changed: Type.Integer({ description: 'how many were changed; the others were the same already' }),
+    errorCount: Type.Integer(),
+    errors: Type.Array(ImportError, { description: 'the first 100' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    expiresAt: Timestamp,
+  },
+  { title: 'ProductImport' },
+)
+export type Import = Static<typeof Import>

@@ -2,7 +2,6 @@ import {
   currencyDigits,
   currentTime,
   type Deleted,
-  type InvalidPart,
   invalidRequest,
   type Money,
   type Transaction,
@@ -40,15 +39,37 @@ export function* showProduct(id: string): Transaction<Product> {
 
 /** Values that are as they were are no change. */
 export function* changeProduct(id: string, change: ProductChange, now = currentTime()): Transaction<Product> {
-  const row = yield* find(id)
+  return yield* applyChange(yield* find(id), change, now)
+}
+
+function* applyChange(row: repository.ProductRow, change: ProductChange, now: number): Transaction<Product> {
   const product = toProduct(row)
   const wanted = { ...product, ...change }
   assertCurrencies(wanted)
   const next = toRow(wanted, row)
   if (JSON.stringify(next) === JSON.stringify(toRow(product, row))) return product
   const updated = yield* repository.updateProduct(next, now)
-  yield* repository.replaceTerms(id, termsOfRow(row), termsOfRow(updated))
+  yield* repository.replaceTerms(row.id, termsOfRow(row), termsOfRow(updated))
   return yield* changed('changed', updated)
+}
+
+/** Creates products, or changes those with the same ids. Fields that are left out stay as they are. */
+export function* importProducts(
+  products: readonly NewProduct[],
+  now = currentTime(),
+): Transaction<{ created: number; changed: number }> {
+  const counts = { created: 0, changed: 0 }
+  if (products.length === 0) return counts
+  // In the order of purchases, so that none waits for the other in a circle.
+  yield* repository.lockProducts(products.map(({ id }) => id))
+  for (const { id, ...fields } of products) {
+    const row = yield* repository.findProduct(id)
+    if (!row) {
+      yield* createProduct({ id, ...fields }, now)
+      counts.created += 1
+    } else if ((yield* applyChange(row, fields, now)).version > row.version) counts.changed += 1
+  }
+  return counts
 }
 
 export function* removeProduct(id: string, now = currentTime()): Transaction<Deleted> {
@@ -74,10 +95,16 @@ function* find(id: string): Transaction<repository.ProductRow> {
   throw problem('product-not-found')
 }
 
-/** @throws {Problem} `invalid-request` for a code that is no currency, and for two prices in one currency */
-function assertCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 'price' | 'otherPrices'>): void {
+/** @throws {Problem} `invalid-request` */
+function assertCurrencies(product: Pick<NewProduct, 'price' | 'otherPrices'>): void {
+  const invalid = invalidCurrencies(product)
+  if (invalid.length > 0) throw invalidRequest(...invalid)
+}
+
+/** A code that is no currency, and two prices in one currency. */
+export function invalidCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 'price' | 'otherPrices'>) {
   const seen = new Set<string>()
-  const invalid = [price, ...otherPrices].flatMap(({ currency }, index): InvalidPart[] => {
+  return [price, ...otherPrices].flatMap(({ currency }, index) => {
     const pointer = index === 0 ? '/price/currency' : `/otherPrices/${index - 1}/currency`
     if (currencyDigits(currency) === undefined) return [{ pointer, detail: 'must be a currency of ISO 4217' }]
     if (seen.has(currency))
@@ -85,7 +112,6 @@ function assertCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 'price' 
     seen.add(currency)
     return []
   })
-  if (invalid.length > 0) throw invalidRequest(...invalid)
 }
 
 type Shown = Omit<Product, 'version' | 'createdAt' | 'updatedAt'>

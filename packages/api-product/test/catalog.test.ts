@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineModule, run, sql } from '@mortise/module-sdk'
+import { byEngine, defineModule, many, run, type Statement, sql } from '@mortise/module-sdk'
 import { createTestHost } from '@mortise/module-testkit'
 import { giveBackStock, resolveProducts, takeStock } from '../src/catalog.ts'
+import product from '../src/index.ts'
+import { changeStock } from '../src/repository.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
 const shelf = [
@@ -31,6 +33,55 @@ testOnEngines('products are found together, and unknown ones left out', async (t
     ],
   )
   t.strictSame(await database.snapshot(() => resolveProducts([])), [])
+})
+
+testOnEngines('prices are in the preferred currency, if all products have it', async (t) => {
+  const { database, user } = await productHost(t)
+  await create(
+    user('root', 'product:manage'),
+    {
+      id: 'tea',
+      otherPrices: [
+        { amount: 2, currency: 'USD' },
+        { amount: 3, currency: 'JPY' },
+      ],
+    },
+    { id: 'cup', price: { amount: 4, currency: 'JPY' }, otherPrices: [{ amount: 5, currency: 'USD' }] },
+    { id: 'pot', price: { amount: 6, currency: 'JPY' } },
+  )
+  const pricesOf = async (currency: string | undefined, ...products: string[]) => {
+    const found = await database.snapshot(() => resolveProducts(products, currency))
+    const lines = products.map((product) => ({ product, quantity: 1 }))
+    const taken = await database.transaction(() => takeStock(lines, [], currency))
+    t.strictSame(taken.products, found)
+    return new Set(found.map(({ price }) => price.currency))
+  }
+  t.strictSame(await pricesOf('USD', 'tea', 'cup'), new Set(['USD']))
+  t.strictSame(await pricesOf('JPY', 'tea', 'cup'), new Set(['JPY']))
+  t.strictSame(await pricesOf('USD', 'tea', 'cup', 'pot'), new Set(['JPY']))
+  t.strictSame(await pricesOf('USD', 'tea'), new Set(['USD']))
+  t.strictSame(await pricesOf('', 'tea'), new Set(['EUR']))
+})
+
+testOnEngines('the currency of carts and purchases is a setting', async (t) => {
+  const config = { modules: { 'api-product': { currency: 'USD' } } }
+  const modules = ['api-cart', 'api-purchase'].map((name) => ({
+    directory: fileURLToPath(new URL(`../../${name}`, import.meta.url)),
+  }))
+  const own = { directory: fileURLToPath(new URL('..', import.meta.url)), plugin: product }
+  const host = await createTestHost(t, { config, modules: [own, ...modules] })
+  await create(host.user('root', 'product:manage'), {
+    id: 'tea',
+    otherPrices: [{ amount: 2, currency: 'USD' }],
+  })
+  const ann = host.user('ann')
+  const items = [{ product: 'tea', quantity: 3 }]
+  await ann.post('/cart/item', items[0])
+  const total = { amount: 6, currency: 'USD' }
+  t.match((await ann.get('/cart')).json(), { total })
+  t.match((await ann.post('/purchase', { items, expectedTotal: total })).json(), { total })
+  const wrong = { modules: { 'api-product': { currency: 'dollars' } } }
+  await t.rejects(productHost(t, { config: wrong }), /currency/)
 })
 
 testOnEngines('stock is taken for the sum of the lines, all or none', async (t) => {
@@ -93,6 +144,20 @@ testOnEngines('an id may have any characters', async (t) => {
   t.strictSame(await stocks(), [{ stock: 1 }])
   await database.transaction(() => giveBackStock(lines))
   t.strictSame(await stocks(), [{ stock: 3 }])
+})
+
+testOnEngines('a sale reads no other products, so that sales side by side do not conflict', async (t) => {
+  const { database, user } = await productHost(t, { rehearse: false })
+  const ids = Array.from({ length: 200 }, (_, index) => `p-${index}`)
+  await create(user('root', 'product:manage'), ...ids.map((id) => ({ id, stock: 3 })))
+  const { value } = changeStock(new Map([['p-7', -1]]), 0).next()
+  const explained = sql`${byEngine({ sqlite: sql`EXPLAIN QUERY PLAN`, postgres: sql`EXPLAIN` })} ${(value as Statement).query}`
+  const plan = JSON.stringify(await database.transaction(() => many(explained)))
+  t.match(
+    plan,
+    /product_pkey.*Index Cond: \(id = ANY|SEARCH product USING INDEX sqlite_autoindex_product_1 \(id=\?\)/,
+  )
+  t.notMatch(plan, /SCAN product/)
 })
 
 testOnEngines('no statement leaves less than nothing', async (t) => {

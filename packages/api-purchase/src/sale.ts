@@ -1,4 +1,9 @@
-import type { CatalogContract, CatalogProduct, PricingContract } from '@mortise/api-product/contract'
+import type {
+  CatalogContract,
+  CatalogProduct,
+  PricingContract,
+  ProductQuantity,
+} from '@mortise/api-product/contract'
 import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
@@ -12,10 +17,12 @@ export type Sold = Omit<repository.ItemRow, 'id'> & { readonly taken: boolean }
 
 /**
  * Takes the stock of all items, or none. Without a catalogue the items have no names and prices.
+ * @param held what the buyer has reserved of it
  * @throws {Problem} `unknown-product`, `mixed-currency`, `out-of-stock`, `total-too-large`
  */
 export function* sell(
   items: readonly Wanted[],
+  held: readonly ProductQuantity[],
   catalog: CatalogContract | undefined,
 ): Transaction<{ sold: Sold[]; total: Money | null }> {
   if (!catalog) {
@@ -24,7 +31,7 @@ export function* sell(
       total: null,
     }
   }
-  const { products, short } = yield* catalog.take(items)
+  const { products, short } = yield* catalog.take(items, held)
   const byId = new Map(products.map((product) => [product.product, product]))
   assertForSale(items, byId)
   assertOneCurrency(products)

@@ -54,8 +54,9 @@ export function* createPurchase(
   now = currentTime(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
+  const held = catalog && cart?.takeReserved ? yield* cart.takeReserved(caller, merged) : []
   if (takeFromCart) yield* takeAll(caller, merged, cart)
-  const { sold, total: before } = yield* sell(merged, catalog)
+  const { sold, total: before } = yield* sell(merged, held, catalog)
   const { total, adjustments } = yield* adjust(caller, sold, before, pricing)
   assertExpected(total, expectedTotal)
   const purchase: repository.NewRow = {
@@ -97,7 +98,7 @@ export function* listPurchases(
   caller: Caller,
   query: PurchaseQuery,
 ): Transaction<Page<PurchaseSummary> | CursorPage<PurchaseSummary>> {
-  const { createdAfter, createdBefore, product } = query
+  const { createdAfter, createdBefore, product, number } = query
   const listed = {
     owner: ownerOf(caller, query),
     statuses: chosenStatuses(query),
@@ -105,6 +106,7 @@ export function* listPurchases(
     after: createdAfter === undefined ? undefined : Date.parse(createdAfter),
     before: createdBefore === undefined ? undefined : Date.parse(createdBefore),
     product,
+    number,
   }
   if (query.expand === undefined) {
     return yield* repository.listPurchases(query, listed, (row) => toSummary(row, caller))

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 export type Headers = Readonly<Record<string, string>>
 
 export interface Asked {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly headers?: Headers
   /** Sent as JSON. */

@@ -4,6 +4,7 @@ import { registerHooks } from 'node:module'
 interface Files {
   readonly 'api-cart/routes': typeof import('../../../api-cart/src/routes.ts')
   readonly 'api-cart/service': typeof import('../../../api-cart/src/service.ts')
+  readonly 'api-cart/reservation': typeof import('../../../api-cart/src/reservation.ts')
   readonly 'api-cart/repository': typeof import('../../../api-cart/src/repository.ts')
   readonly 'api-product/catalog': typeof import('../../../api-product/src/catalog.ts')
   readonly 'api-product/repository': typeof import('../../../api-product/src/repository.ts')

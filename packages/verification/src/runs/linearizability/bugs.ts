@@ -77,10 +77,10 @@ export const bugs: Readonly<Record<string, Seams>> = {
         }
       },
     'api-cart/service.claimCart': ({ claimCart, addItem }) =>
-      function* (claim, now) {
+      function* (claim, shop, now) {
         const guest = { id: claim.guest, kind: 'guest' } as Caller
         const lines = (yield { query: linesOf(guest.id), want: 'rows' }) as Line[]
-        yield* claimCart(claim, now)
+        yield* claimCart(claim, shop, now)
         for (const line of lines) yield* addItem(guest, line, undefined, now)
       },
   },
@@ -131,8 +131,8 @@ export const bugs: Readonly<Record<string, Seams>> = {
 
   'removing does nothing and says it did': {
     'api-cart/service.removeItem': ({ showItem }) =>
-      function* (caller, id, now) {
-        yield* showItem(caller, id, undefined, now)
+      function* (caller, id, shop, now) {
+        yield* showItem(caller, id, shop, now)
         return { id, deleted: true }
       },
   },

@@ -9,7 +9,7 @@ interface Shown {
   readonly total: { readonly amount: number }
 }
 
-/** The shop of `api-product` and `api-purchase`: each request goes to any of the hosts. */
+/** The shop of `api-product`, `api-cart` and `api-purchase`: each request goes to any of the hosts. */
 export async function apiShop(hosts: HostGroup): Promise<Shop> {
   const manager = await hosts.user('manager', undefined, 'product:manage purchase:read')
   const manage = async (asked: Asked) => {
@@ -48,6 +48,21 @@ function buyerOf(caller: Caller): Buyer {
     return reply && 'now'
   }
   return {
+    async fill(items, key, cut) {
+      const asked: Asked = { method: 'PUT', path: '/cart', headers: keyed(key), body: { items } }
+      const reply = await send(asked, cut)
+      if (reply && reply.status !== 200) throw unexpected(asked, reply)
+      return reply && true
+    },
+    async reserve(key, cut) {
+      const asked: Asked = { method: 'POST', path: '/cart/reservation', headers: keyed(key) }
+      const reply = await send(asked, cut)
+      if (reply?.code === 'out-of-stock') return 'out of stock'
+      if (reply && reply.status !== 200) throw unexpected(asked, reply)
+      return reply && true
+    },
+    reserved: async () =>
+      (await caller.insist({ method: 'GET', path: '/cart' })).json.reservation?.items ?? [],
     async buy(items, key, cut) {
       const asked: Asked = { method: 'POST', path: '/purchase', headers: keyed(key), body: { items } }
       const reply = await send(asked, cut)

@@ -1,7 +1,8 @@
-import { run, sql } from '@mortise/module-sdk'
+import { many, run, sql } from '@mortise/module-sdk'
+import type { ExpiredRow } from '../../../../api-cart/src/repository.ts'
 import type { Seams } from '../../harness/seams.ts'
 
-/** A pending purchase expires after this time, in milliseconds. */
+/** A pending purchase, and a reservation, expires after this time, in milliseconds. */
 const AGE = 300
 /** The time between two looks for those, on each host, in milliseconds. */
 const EVERY = 100
@@ -9,14 +10,16 @@ const EVERY = 100
 const MEMORY = 200
 
 /** No mistake: what takes minutes takes moments, and hosts do it at once instead of in turn. */
-export const expiresSoon = 'a pending purchase expires soon'
+export const expiresSoon = 'pending purchases and reservations expire soon'
+/** The setting of the hosts. */
+export const reservationMinutes = 10
 
 /** Mistakes that the author of a catalogue, or of purchases, could make. */
 export const bugs: Readonly<Record<string, Seams>> = {
   [expiresSoon]: {
     'host/modules/every-minute.everyMinute': ({ everyMinute }) =>
       function soon(app, database, name, work) {
-        if (!name.endsWith('/expire')) return everyMinute(app, database, name, work)
+        if (!/\/expire( reservations)?$/.test(name)) return everyMinute(app, database, name, work)
         const timer = setInterval(() => database.transaction(work).catch(() => {}), EVERY)
         app.addHook('onClose', async () => clearInterval(timer))
       },
@@ -24,6 +27,10 @@ export const bugs: Readonly<Record<string, Seams>> = {
       ({ expirePending }) =>
       (_before, ...given) =>
         expirePending(Date.now() - AGE, ...given),
+    'api-cart/reservation.expireReservations':
+      ({ expireReservations }) =>
+      (catalog) =>
+        expireReservations(catalog, Date.now() + reservationMinutes * 60_000 - AGE),
   },
 
   'the stock is checked early, and taken without a condition': {
@@ -56,6 +63,26 @@ export const bugs: Readonly<Record<string, Seams>> = {
       },
   },
 
+  'an expired reservation is given back twice': {
+    'api-cart/repository.takeExpired': () =>
+      function* (_limit, now) {
+        const columns = sql`cart_id AS "cartId", product, quantity, expires_at AS "expiresAt"`
+        const again = yield* many<ExpiredRow>(sql`
+          DELETE FROM cart_reservation WHERE expires_at = 0 RETURNING ${columns}`)
+        const expired = yield* many<ExpiredRow>(sql`
+          UPDATE cart_reservation SET expires_at = 0 WHERE expires_at <= ${now} RETURNING ${columns}`)
+        return [...again, ...expired]
+      },
+  },
+
+  'a purchase takes what is reserved once more': {
+    'api-cart/reservation.takeReserved': ({ takeReserved }) =>
+      function* (...given) {
+        yield* takeReserved(...given)
+        return []
+      },
+  },
+
   'a total comes from a stale price': {
     'api-product/catalog.takeStock': ({ takeStock }) => {
       const remembered = memory<{ amount: number; currency: string }>()
@@ -85,7 +112,7 @@ export const bugs: Readonly<Record<string, Seams>> = {
 /** Only one transaction at a time writes to SQLite, so none waits for another one there. */
 export const onPostgres = ['products are locked in any order']
 /** Those that a slice plants. */
-export const inSlice = ['stock is given back twice']
+export const inSlice = ['stock is given back twice', 'an expired reservation is given back twice']
 
 /** Returns what it was given for an id a moment ago. */
 function memory<Value>() {

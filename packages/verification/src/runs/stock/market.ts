@@ -66,6 +66,12 @@ export async function openMarket(round: Round, hosts: HostGroup, options: Market
     return undefined
   }
 
+  async function readTaken() {
+    const sold = (await shop.purchases()).toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const reserved = await Promise.all(buyers.map((buyer) => buyer.reserved()))
+    return { sold: sold.flatMap(({ lines }) => lines), reserved: reserved.flat() }
+  }
+
   return {
     products,
     buyers,
@@ -83,6 +89,9 @@ export async function openMarket(round: Round, hosts: HostGroup, options: Market
       return bought
     },
 
+    fill: (buyer: Buyer, lines: readonly Line[]) => decide((key, cut) => buyer.fill(lines, key, cut)),
+    reserve: (buyer: Buyer) => decide((key, cut) => buyer.reserve(key, cut)),
+
     end: (how: 'cancel' | 'remove', buyer: Buyer, purchase: Purchase) =>
       decide((key, cut) => buyer[how](purchase, key, cut)),
 
@@ -92,24 +101,29 @@ export async function openMarket(round: Round, hosts: HostGroup, options: Market
       prices.set(id, price)
     },
 
-    /** Checks while nobody buys: of each product, what is sold and what is left are the stock that it had. */
+    /**
+     * Checks while nobody buys: of each product, what is sold, reserved and left are the stock that it
+     * had.
+     */
     async check() {
       await until(() => !kills.isStarting, PATIENCE)
-      let sold: readonly Purchase[] = []
+      let taken = await readTaken()
       let left: number[] = []
       const isQuiet = await until(async () => {
-        sold = await shop.purchases()
         left = await Promise.all(products.map(({ id }) => shop.stockOf(id)))
-        // Else one has expired meanwhile.
-        return idsOf(sold) === idsOf(await shop.purchases())
+        const before = JSON.stringify(taken)
+        taken = await readTaken()
+        // Else something has expired meanwhile.
+        return JSON.stringify(taken) === before
       }, QUIET)
-      if (!isQuiet) failures.push(`purchases change ${QUIET / 1000} s after the last request`)
-      const lines = sold.flatMap((purchase) => purchase.lines)
+      if (!isQuiet) failures.push(`purchases or reservations change ${QUIET / 1000} s after the last request`)
       for (const [index, { id, stock }] of products.entries()) {
-        const count = lines.reduce((sum, { product, quantity }) => sum + (product === id ? quantity : 0), 0)
+        const [sold, reserved] = [taken.sold, taken.reserved].map((lines) =>
+          lines.reduce((sum, { product, quantity }) => sum + (product === id ? quantity : 0), 0),
+        ) as [number, number]
         const rest = left[index] as number
-        if (count + rest !== stock || rest < 0)
-          failures.push(`of ${stock} ${id}, ${count} are sold and ${rest} are left`)
+        if (sold + reserved + rest !== stock || rest < 0)
+          failures.push(`of ${stock} ${id}, ${sold} are sold, ${reserved} reserved and ${rest} left`)
       }
     },
 
@@ -117,5 +131,3 @@ export async function openMarket(round: Round, hosts: HostGroup, options: Market
     close: () => kills.end(),
   }
 }
-
-const idsOf = (purchases: readonly Purchase[]) => String(purchases.map(({ id }) => id).sort())

@@ -1,6 +1,9 @@
 import type { Cut } from '../../harness/caller.ts'
 
-/** What the run asks of a shop over HTTP. To try another one, write an adapter with these. */
+/**
+ * What the run asks of a shop over HTTP. To try another one, write an adapter with these. One without
+ * reservations refuses each with 'out of stock', and has none.
+ */
 export interface Shop {
   createProduct(product: Product): Promise<void>
   /** @param price in minor units */
@@ -16,6 +19,12 @@ export interface Shop {
  * @throws {Error} for a response that is none of these
  */
 export interface Buyer {
+  /** Sets all lines of the buyer's cart, each with another product. */
+  fill(lines: readonly Line[], key: string, cut: Cut): Promise<true | undefined>
+  /** Holds the stock of the cart's lines, instead of what the cart held before. */
+  reserve(key: string, cut: Cut): Promise<true | 'out of stock' | undefined>
+  /** What the cart holds. */
+  reserved(): Promise<readonly Line[]>
   buy(lines: readonly Line[], key: string, cut: Cut): Promise<Purchase | 'out of stock' | undefined>
   cancel(purchase: Purchase, key: string, cut: Cut): Promise<Ended | undefined>
   remove(purchase: Purchase, key: string, cut: Cut): Promise<Ended | undefined>

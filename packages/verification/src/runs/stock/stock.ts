@@ -4,7 +4,7 @@ import { defineRun, onBothEngines } from '../../harness/define-run.ts'
 import { HostGroup, planted } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Round } from '../../harness/round.ts'
-import { bugs, expiresSoon, inSlice, onPostgres } from './bugs.ts'
+import { bugs, expiresSoon, inSlice, onPostgres, reservationMinutes } from './bugs.ts'
 import { openMarket } from './market.ts'
 import { trySchedule } from './try-schedule.ts'
 
@@ -16,8 +16,15 @@ const schedules = { slice: 6, round: 500, mistake: 50 }
 
 export const stock = defineRun({
   promise:
-    'Of a scarce product exactly the stock is sold while callers buy, repeat, cancel and delete, purchases expire and hosts are killed, and the check finds planted mistakes.',
-  needed: ['sold in a rush', 'refused in a rush', 'hosts killed', 'bought', 'planted mistakes found'],
+    'Of a scarce product exactly the stock is sold while callers reserve, buy, repeat, cancel and delete, reservations and purchases expire and hosts are killed, and the check finds planted mistakes.',
+  needed: [
+    'sold in a rush',
+    'refused in a rush',
+    'hosts killed',
+    'reserved',
+    'bought',
+    'planted mistakes found',
+  ],
   engines: onBothEngines,
   async round(round) {
     await sellOut(round)
@@ -37,10 +44,10 @@ export const stock = defineRun({
 
 const startHosts = (round: Round, ...names: readonly (string | undefined)[]) =>
   HostGroup.start(round, {
-    modules: ['@mortise/api-product', '@mortise/api-purchase'],
+    modules: ['@mortise/api-cart', '@mortise/api-product', '@mortise/api-purchase'],
     ...planted(new URL('bugs.ts', import.meta.url), ...names),
     // Without `expiresSoon` nothing expires during a run.
-    settings: { 'api-purchase': { expirePendingAfterMinutes: 60 } },
+    settings: { 'api-cart': { reservationMinutes }, 'api-purchase': { expirePendingAfterMinutes: 60 } },
   })
 
 /** All buy one of the same product at a time, until long after the last is sold. */

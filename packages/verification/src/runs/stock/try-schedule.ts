@@ -6,7 +6,10 @@ import type { Buyer, Purchase } from './shop.ts'
 const ACTIONS_OF_EACH = 3
 const PRICES = 6
 
-/** Buyers buy, cancel and delete at once while prices rise and purchases expire; then all is checked. */
+/**
+ * Buyers change their carts, reserve, buy, cancel and delete at once while prices rise, and purchases
+ * and reservations expire; then all is checked.
+ */
 export async function trySchedule(market: Market, seed: number, count: (what: string) => unknown) {
   const random = new Random(seed)
   const { products } = market
@@ -21,6 +24,20 @@ export async function trySchedule(market: Market, seed: number, count: (what: st
       if (typeof purchase === 'object') bought.push(purchase)
       if (purchase !== undefined) count(purchase === 'out of stock' ? purchase : 'bought')
     }
+    const reserve = async () => {
+      const reserved = await market.reserve(buyer)
+      if (reserved !== undefined) count(reserved === true ? 'reserved' : reserved)
+    }
+    /** Often fewer than are reserved. */
+    const fill = async () => {
+      const quantities = new Map(
+        Array.from({ length: own.between(1, 3) }, () => [own.oneOf(products).id, own.between(1, 4)]),
+      )
+      await market.fill(
+        buyer,
+        Array.from(quantities, ([product, quantity]) => ({ product, quantity })),
+      )
+    }
     const end = async (how: 'cancel' | 'remove', purchase: Purchase) => {
       const ended = await market.end(how, buyer, purchase)
       if (ended !== undefined) count(ended === 'now' ? `${how}s` : 'ended before')
@@ -31,6 +48,9 @@ export async function trySchedule(market: Market, seed: number, count: (what: st
       // In the pause it may expire.
       const others = [
         ...ends,
+        () => fill().then(reserve),
+        () => fill().then(reserve).then(buy),
+        () => fill().then(() => Promise.all([reserve(), buy(), fill()])),
         () => Promise.all(ends.map((each) => each())),
         () => pause(own.between(0, 400)),
       ]

@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
+import {
+  Binary,
+  type Database,
+  IdParams,
+  invalidRequest,
+  type ModuleInstance,
+  type Problem,
+  respond,
+  type Work,
+} from '@mortise/module-sdk'
+import { responses } from '../module.ts'
+import { allProducts } from '../repository.ts'
+import { Import, NewImport, NewProduct, type Product } from '../schemas.ts'
+import { invalidCurrencies, toProduct } from '../service.ts'
+import { csvHeader, toCsv } from './csv.ts'
+import { showImport, startImport } from './imports.ts'
+import { toJsonLine } from './json-lines.ts'
+import type { Check } from './read-products.ts'
+
+/** The routes of imports and exports, for managers. */
+export function importRoutes(app: ModuleInstance, database: Database, work: Work<{ id: string }>): void {
+  const config = { access: 'product:manage' } as const
+  const security = [{ bearer: [] }]
+
+  app.post(
+    '/product/import',
+    {
+      config,
+      schema: {
+        summary: 'Import a file of products',
+        security,
+        body: NewImport,
+        response: { 202: Import, ...responses('invalid-request') },
+      },
+    },
+    (request) => {
+      if (!isUtf8(request.body.file.bytes))
+        throw invalidRequest({ pointer: '/file', detail: 'must be text in UTF-8' })
+      return request.transaction(function* () {
+        const started = yield* startImport(request.body)
+        yield* work.add({ id: started.id })
+        return respond(202, started, { location: `/product/import/${started.id}` })
+      })
+    },
+  )
+
+  app.get(
+    '/product/import/:id',
+    {
+      config,
+      schema: {
+        summary: 'Get the progress and the errors of an import',
+        security,
+        params: IdParams,
+        response: { 200: Import, ...responses('import-not-found') },
+      },
+    },
+    ({ params }) => database.snapshot(() => showImport(params.id)),
+  )
+
+  for (const [format, { type, head, lineOf }] of Object.entries(exports)) {
+    app.get(
+      `/product/export/${format}`,
+      {
+        config,
+        schema: { summary: `Export all products as ${type}`, security, response: { 200: Binary(type) } },
+      },
+      async (_request, reply) => {
+        reply.type(type)
+        return Readable.from(linesOf(database, head, lineOf))
+      },
+    )
+  }
+}
+
+const exports = {
+  csv: { type: 'text/csv', head: csvHeader, lineOf: toCsv },
+  jsonl: {
+    type: 'application/jsonl',
+    head: '',
+    lineOf: toJsonLine,
+  },
+}
+
+async function* linesOf(database: Database, head: string, lineOf: (product: Product) => string) {
+  if (head !== '') yield head
+  let after = ''
+  for (
+    let rows = await allProducts(database, after);
+    rows.length > 0;
+    rows = await allProducts(database, after)
+  ) {
+    yield rows.map((row) => lineOf(toProduct(row))).join('')
+    after = rows.at(-1)?.id as string
+  }
+}
+
+/** Checks a value as POST /product does. Call it once the module serves. */
+export function productCheck(app: ModuleInstance): Check {
+  const validate = app.validatorCompiler?.({
+    schema: NewProduct,
+    method: 'POST',
+    url: '/product',
+    httpPart: 'body',
+  } as never)
+  return (value) => {
+    const result: unknown = validate?.(value)
+    if (result === true) return invalidCurrencies(value as NewProduct)
+    const { error } = result as { error: Problem }
+    return error.members.errors as ReturnType<Check>
+  }
+}
