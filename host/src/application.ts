@@ -9,7 +9,7 @@ import { signedInCaller } from './callers/signed-in-caller.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { remember } from './config/identity.ts'
 import { hostVersion } from './config/version.ts'
-import { allMetrics } from './control/all-metrics.ts'
+import { allMetrics, type ModuleUsage } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
@@ -39,6 +39,7 @@ import {
 } from './lasting-parts.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
+import { isLoaded } from './modules/module-state.ts'
 import { Shutdown } from './shutdown.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
@@ -98,6 +99,7 @@ export class Application implements Serving {
       proxies: new AddressList(config.server.trustProxy),
       onRefused: logRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
+      maxRequestsPerModule: config.server.maxRequestsPerModule,
       signedInCaller: (headers) => signedInCaller(headers, parts.tokens),
       basePath: config.basePath,
       listener: installed.listener,
@@ -207,7 +209,7 @@ export class Application implements Serving {
           onFailure: (module) => watch.failed(module),
           quarantine: new Quarantine(config, storage, log),
         },
-        parts.troubles,
+        parts.guard?.troubles,
       )
       await remember(config, storage)
       await installed.removeFailing()
@@ -287,6 +289,7 @@ export class Application implements Serving {
       databaseFile: config.databaseFile,
       inFlight: this.installed.inFlight,
       shed: this.#admission.refused,
+      usage: this.#usage(),
       refusedConnections: this.#connections.refused,
       endedConnections: this.#stalled.ended,
       counters: [metrics, ...(limits === undefined ? [] : [limits]), this.#process],
@@ -295,6 +298,16 @@ export class Application implements Serving {
 
   async notifyHosts(): Promise<void> {
     await this.#heartbeats?.beat()
+  }
+
+  /** What each loaded module uses now. */
+  #usage(): ModuleUsage[] {
+    const { guard } = this.#parts
+    return this.installed.modules.filter(isLoaded).map(({ id, directory }) => ({
+      id,
+      requests: this.#admission.modules.working(id),
+      ...(guard && { sockets: guard.socketsOf(directory) }),
+    }))
   }
 
   /** This host as the other hosts of the database see it. */

@@ -34,7 +34,13 @@ import { hostPaths } from '../modules/path-owners.ts'
 import { refusePaused } from '../modules/refuse-paused.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
-import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
+import {
+  addressLimit,
+  byteLimit,
+  callerLimit,
+  forwardedLimit,
+  moduleShares,
+} from '../requests/apply-rate-limits.ts'
 import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
@@ -139,6 +145,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     const missing = withUnknownRoutes(modules)
     await app.register(unknownRoutes, { basePath, unavailable: missing })
     await app.register(refusePaused, { modules })
+    await app.register(moduleShares)
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)

@@ -209,10 +209,8 @@ export function* takeExpired(limit: number, now: number) {
   const rows = yield* many<ExpiredRow>(sql`
     SELECT cart_id AS "cartId", ${reserved} FROM cart_reservation
     WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit} ${unlocked}`)
-  if (rows.length > 0) {
-    const keys = join(rows.map(({ cartId, product }) => sql`(${cartId}, ${product})`))
-    yield* run(sql`DELETE FROM cart_reservation WHERE (cart_id, product) IN (VALUES ${keys})`, rows.length)
-  }
+  for (const { cartId, product } of rows)
+    yield* run(sql`DELETE FROM cart_reservation WHERE cart_id = ${cartId} AND product = ${product}`, 1)
   return rows
 }
 

@@ -207,7 +207,8 @@ export const lockProducts = (ids: readonly string[]) =>
 
 /**
  * Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the
- * number of products.
+ * number of products. They are found by their ids first: a join with the changes alone reads all
+ * products of a small catalogue on PostgreSQL, so that all purchases would conflict.
  */
 export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
   const json = JSON.stringify(Object.fromEntries(changes))
@@ -218,5 +219,6 @@ export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
   return run(sql`
     UPDATE product SET stock = stock + change.value, version = version + 1, updated_at = ${now}
     FROM ${rows} AS change
-    WHERE product.id = change.key AND product.stock + change.value >= 0`)
+    WHERE product.id ${amongThese([...changes.keys()])} AND product.id = change.key
+      AND product.stock + change.value >= 0`)
 }

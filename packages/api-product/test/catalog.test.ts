@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineModule, run, sql } from '@mortise/module-sdk'
+import { byEngine, defineModule, many, run, type Statement, sql } from '@mortise/module-sdk'
 import { createTestHost } from '@mortise/module-testkit'
 import { giveBackStock, resolveProducts, takeStock } from '../src/catalog.ts'
 import product from '../src/index.ts'
+import { changeStock } from '../src/repository.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
 const shelf = [
@@ -143,6 +144,20 @@ testOnEngines('an id may have any characters', async (t) => {
   t.strictSame(await stocks(), [{ stock: 1 }])
   await database.transaction(() => giveBackStock(lines))
   t.strictSame(await stocks(), [{ stock: 3 }])
+})
+
+testOnEngines('a sale reads no other products, so that sales side by side do not conflict', async (t) => {
+  const { database, user } = await productHost(t, { rehearse: false })
+  const ids = Array.from({ length: 200 }, (_, index) => `p-${index}`)
+  await create(user('root', 'product:manage'), ...ids.map((id) => ({ id, stock: 3 })))
+  const { value } = changeStock(new Map([['p-7', -1]]), 0).next()
+  const explained = sql`${byEngine({ sqlite: sql`EXPLAIN QUERY PLAN`, postgres: sql`EXPLAIN` })} ${(value as Statement).query}`
+  const plan = JSON.stringify(await database.transaction(() => many(explained)))
+  t.match(
+    plan,
+    /product_pkey.*Index Cond: \(id = ANY|SEARCH product USING INDEX sqlite_autoindex_product_1 \(id=\?\)/,
+  )
+  t.notMatch(plan, /SCAN product/)
 })
 
 testOnEngines('no statement leaves less than nothing', async (t) => {

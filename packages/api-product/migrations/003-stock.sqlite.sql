@@ -1,0 +1,1 @@
+-- SQLite makes one sale after the other: there is nothing to do.
