@@ -15,7 +15,7 @@ const inOrder = (inside, folders) =>
 
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
 /** The types of the contracts that a module provides. */
-const contract = '^packages/api-[^/]+/(src|dist)/contract\\.'
+const contract = '^packages/(?:api|web)-[^/]+/(src|dist)/contract\\.'
 
 export default {
   forbidden: [
@@ -52,19 +52,19 @@ export default {
     rule(
       'modules-import-the-sdk-only',
       'Modules know each other by contracts, and the host not at all.',
-      { path: '^packages/(api-[^/]+)/src/' },
+      { path: '^packages/((?:api|web)-[^/]+)/src/' },
       { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
     ),
     rule(
       'sdk-for-the-host',
       'A module imports what the SDK has for modules.',
-      { path: '^packages/api-[^/]+/src/' },
+      { path: '^packages/(?:api|web)-[^/]+/src/' },
       { path: '^packages/module-sdk/dist/(host|unrun-steps)\\.' },
     ),
     rule(
       'contracts-are-types',
       'A module is there or not when another one runs.',
-      { path: '^packages/(api-[^/]+)/src/' },
+      { path: '^packages/((?:api|web)-[^/]+)/src/' },
       { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
     rule(

@@ -12,7 +12,7 @@ const packages = new URL('../packages/', import.meta.url)
 
 const before = await readFile(file, 'utf8')
 let page = withTable(before, 'The host, and all modules', (advice) => problemTable(hostProblems, advice))
-for (const name of (await readdir(packages)).filter((name) => name.startsWith('api-')).sort()) {
+for (const name of (await readdir(packages)).filter((name) => /^(api|web)-/.test(name)).sort()) {
   const { default: plugin } = await import(new URL(`${name}/src/index.ts`, packages).href)
   const definitions = declarationOf(plugin).problems
   page = withTable(page, `Module ${name}`, (advice) => problemTable({ module: name, definitions }, advice))

@@ -39,12 +39,12 @@ export function packAll(destination) {
   return pack(names, destination)
 }
 
-/** What the compiler made of sources that are gone, which it leaves in `dist`. */
+/** What the compiler made of sources that are gone, which it leaves in `dist`. The page is Vite's. */
 function removeLeftovers(folder) {
   const dist = join(folder, 'dist')
   if (!existsSync(dist)) return
   for (const name of readdirSync(dist, { recursive: true })) {
-    const [, source] = /^(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(name) ?? []
+    const [, source] = /^(?!page[\\/])(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(name) ?? []
     if (source !== undefined && !existsSync(join(folder, 'src', `${source}.ts`))) rmSync(join(dist, name))
   }
 }

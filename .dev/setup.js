@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pageIsStale } from './build-page.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
@@ -27,7 +28,7 @@ if (timeOf(record) < timeOf(join(root, 'package-lock.json'))) {
   // Leaves what is there, which a demo application may be running.
   console.log('Installing what tests need (two minutes, once) …')
   run('npm', 'install', '--no-save', '--ignore-scripts=false', '--loglevel=error', ...which('include'))
-} else if (packages().some(isStale)) {
+} else if (packages().some(isStale) || (hasAll && pageIsStale())) {
   run('npm', 'run', '--silent', 'build')
 }
 

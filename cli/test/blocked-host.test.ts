@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { started } from './late-modules.ts'
 import { copiesOf, type TestApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -29,6 +30,9 @@ const innocent = {
     const collect = process.getBuiltinModule('node:vm').runInNewContext('gc')
     for (let at = 0; at < 2e5; at += 1) kept.push({ at })
     while (Date.now() < end) collect()`,
+  inspected: "process.getBuiltinModule('node:inspector').open(0)",
+  /** It stops here if a debugger is attached. */
+  debugged: 'debugger',
   sleeps: 'await new Promise((done) => setTimeout(done, 2_500))',
 }
 
@@ -58,6 +62,27 @@ async function endsOf({ directory }: TestApplication) {
   return await Promise.all(names.map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8'))))
 }
 
+/** Attaches a debugger to the process of a host. */
+async function attach(t: Test, host: Awaited<ReturnType<typeof started>>) {
+  const listens = /Debugger listening on (ws:\S+)/
+  await fetch(`${host.url}/hello`, { headers: { with: 'inspected' } })
+  await host.says(listens)
+  const [, url = ''] = listens.exec(host.stderr) ?? []
+  const socket = new WebSocket(url)
+  t.teardown(() => socket.close())
+  await once(socket, 'open')
+  let id = 0
+  const send = (method: string) => socket.send(JSON.stringify({ id: ++id, method }))
+  send('Debugger.enable')
+  const event = (name: string) =>
+    new Promise<void>((resolve) => {
+      socket.addEventListener('message', ({ data }) => {
+        if (JSON.parse(data).method === name) resolve()
+      })
+    })
+  return { send, event }
+}
+
 for (const name of Object.keys(blocks)) {
   t.test(`a module that blocks the host ends it: ${name}`, async (t) => {
     const application = await copies(t)
@@ -76,7 +101,7 @@ for (const name of Object.keys(blocks)) {
 t.test('nobody is blamed', async (t) => {
   const application = await copies(t)
   const host = await started(t, application)
-  for (const name of Object.keys(innocent)) {
+  for (const name of ['short', 'collects', 'sleeps']) {
     await t.test(`for what ${name}`, async (t) => {
       t.equal((await fetch(`${host.url}/hello`, { headers: { with: name } })).status, 200)
       t.equal((await fetch(`${host.url}/other`)).status, 200)
@@ -87,6 +112,14 @@ t.test('nobody is blamed', async (t) => {
     await pause(3_000)
     host.child.kill('SIGCONT')
     t.equal((await fetch(`${host.url}/other`)).status, 200)
+  })
+  await t.test('for a debugger that holds the process in its code', async (t) => {
+    const { send, event } = await attach(t, host)
+    const response = fetch(`${host.url}/hello`, { headers: { with: 'debugged' } })
+    await event('Debugger.paused')
+    await pause(3_000)
+    send('Debugger.resume')
+    t.equal((await response).status, 200)
   })
   t.strictSame(await endsOf(application), [])
   host.child.kill('SIGTERM')

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type LockedModule, readLockFile, storedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { started, until } from './late-modules.ts'
@@ -101,6 +105,57 @@ t.test('a module that loops while it loads is in quarantine', async (t) => {
   t.match(await get('/other'), { status: 200 })
 })
 
+/** Notes two ends of a host by the module, as the thread that ends it does. */
+async function noteEnds(directory: string, id: string): Promise<void> {
+  const locked = (await readLockFile(directory)).modules[id]
+  const folder = basename(storedModule(directory, locked as LockedModule))
+  await mkdir(join(directory, '.app', 'ends'))
+  for (const at of [Date.now() - 1000, Date.now()])
+    await writeFile(
+      join(directory, '.app', 'ends', `${at}-1.json`),
+      JSON.stringify({ module: id, folder, reason: `${id} has blocked`, at }),
+    )
+}
+
+t.test('a webhook hears of the quarantine', async (t) => {
+  const { directory, run } = await copies(t)
+  t.match(await run('module-install', 'api-event'), { exitCode: 0 })
+  const settings = { webhookPlainHttp: true, webhookNetworks: ['127.0.0.0/8'] }
+  for (const [name, value] of Object.entries(settings))
+    t.match(await run('config', 'set', `modules.api-event.${name}`, JSON.stringify(value)), { exitCode: 0 })
+  const { token } = (await run('token', 'operator', '--scope', 'event:read')).json
+  const heard = Promise.withResolvers<string>()
+  const receiver = createServer(async (request, response) => {
+    const body = await text(request)
+    if (body.includes('module-quarantined')) heard.resolve(body)
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => receiver.close())
+  await once(receiver, 'listening')
+  const first = await runningHost(t, directory)
+  const response = await fetch(`${first.url}/webhook`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+      types: ['host.module-quarantined'],
+      everyone: true,
+    }),
+  })
+  t.equal(response.status, 201, await response.text())
+  await first.close()
+  await noteEnds(directory, 'hello')
+  await runningHost(t, directory)
+  t.match(JSON.parse(await heard.promise), {
+    type: 'host.module-quarantined',
+    subject: 'hello',
+    data: {
+      module: 'hello',
+      reason: /^it has ended the host 2 times in 10 minutes, last: hello has blocked$/,
+    },
+  })
+})
+
 t.test('hosts of one database share the quarantine', { skip: skipPostgres }, async (t) => {
   const one = await copies(t)
   await usePostgres(t, one.directory)
@@ -110,14 +165,7 @@ t.test('hosts of one database share the quarantine', { skip: skipPostgres }, asy
   const two = await runningHost(t, directory)
   t.match(await get(two, '/hello'), { status: 200 })
 
-  const { hello } = (await readLockFile(one.directory)).modules
-  const folder = basename(storedModule(one.directory, hello as LockedModule))
-  await mkdir(join(one.directory, '.app', 'ends'))
-  for (const at of [Date.now() - 1000, Date.now()])
-    await writeFile(
-      join(one.directory, '.app', 'ends', `${at}-1.json`),
-      JSON.stringify({ module: 'hello', folder, reason: 'hello has blocked', at }),
-    )
+  await noteEnds(one.directory, 'hello')
   const first = await runningHost(t, one.directory)
   t.match(await get(first, '/hello'), { status: 503, body: { code: 'module-quarantined' } })
   await until(async () => (await get(two, '/hello')).status === 503)

@@ -1,13 +1,13 @@
-import { Application } from '@mortise/host/serving'
+import { Application, type ApplicationOptions } from '@mortise/host/serving'
 import type { Test } from 'tap'
 
 /** Callers of a test are all at one address. */
 export const withoutLimits = { APP_RATE_LIMIT_MAX: '0' }
 
 /** Runs the application in `directory` in this process; it stops after the test. */
-export async function runningHost(t: Test, directory: string) {
+export async function runningHost(t: Test, directory: string, options: Partial<ApplicationOptions> = {}) {
   const environment = { APP_LOG_LEVEL: 'silent', ...withoutLimits }
-  const running = await Application.start({ directory, port: 0, environment })
+  const running = await Application.start({ directory, port: 0, environment, ...options })
   t.teardown(() => running.close())
   return running
 }

@@ -17,6 +17,7 @@ const parts = {
     'compatibility',
     'calling',
     'operating',
+    'console',
     'scaling',
     'contributing',
   ],

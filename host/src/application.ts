@@ -9,12 +9,13 @@ import { signedInCaller } from './callers/signed-in-caller.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { remember } from './config/identity.ts'
 import { hostVersion } from './config/version.ts'
-import { allMetrics } from './control/all-metrics.ts'
+import { allMetrics, type ModuleUsage } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
+import { processOf } from './control/run-command.ts'
 import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED } from './control/write-pause.ts'
 import { importPendingRecords } from './events/pending-records.ts'
@@ -39,6 +40,7 @@ import {
 } from './lasting-parts.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { storeDirectory } from './modules/lock-file.ts'
+import { isLoaded } from './modules/module-state.ts'
 import { Shutdown } from './shutdown.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
@@ -98,6 +100,7 @@ export class Application implements Serving {
       proxies: new AddressList(config.server.trustProxy),
       onRefused: logRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
+      maxRequestsPerModule: config.server.maxRequestsPerModule,
       signedInCaller: (headers) => signedInCaller(headers, parts.tokens),
       basePath: config.basePath,
       listener: installed.listener,
@@ -166,7 +169,7 @@ export class Application implements Serving {
   }
 
   static async #withModules(
-    { directory, worker, development }: ApplicationOptions,
+    { directory, worker, development, command }: ApplicationOptions,
     parts: LastingParts,
     listener: ControlListener,
     shutdown: Shutdown,
@@ -174,6 +177,13 @@ export class Application implements Serving {
   ): Promise<Application> {
     const { config, log, storage, metrics, watch } = parts
     const isWorker = worker !== undefined
+    let url = () => ''
+    serving.promise.then(
+      (application) => {
+        url = () => application.url
+      },
+      () => {},
+    )
     try {
       const installed = await InstalledModules.start(
         {
@@ -181,6 +191,7 @@ export class Application implements Serving {
           logger: log,
           notReady: () => notReady(parts, shutdown),
           hostsDiffer: async () => (await serving.promise).#heartbeats?.hostsDiffer === true,
+          operated: command === undefined ? undefined : processOf(directory, command, () => url()),
           metrics: {
             requests: metrics.requests,
             read: async () => (isWorker ? metricsOfAll(directory) : (await serving.promise).metrics()),
@@ -192,7 +203,7 @@ export class Application implements Serving {
           onFailure: (module) => watch.failed(module),
           quarantine: new Quarantine(config, storage, log),
         },
-        parts.troubles,
+        parts.guard?.troubles,
       )
       await remember(config, storage)
       await installed.removeFailing()
@@ -265,12 +276,14 @@ export class Application implements Serving {
   }
 
   metrics(): Promise<MetricFamily[]> {
-    const { storage, metrics, limits } = this.#parts
+    const { config, storage, metrics, limits } = this.#parts
     return allMetrics({
       state: this.state(),
       storage,
+      databaseFile: config.databaseFile,
       inFlight: this.installed.inFlight,
       shed: this.#admission.refused,
+      usage: this.#usage(),
       refusedConnections: this.#connections.refused,
       endedConnections: this.#stalled.ended,
       counters: [metrics, ...(limits === undefined ? [] : [limits]), this.#process],
@@ -279,6 +292,16 @@ export class Application implements Serving {
 
   async notifyHosts(): Promise<void> {
     await this.#heartbeats?.beat()
+  }
+
+  /** What each loaded module uses now. */
+  #usage(): ModuleUsage[] {
+    const { guard } = this.#parts
+    return this.installed.modules.filter(isLoaded).map(({ id, directory }) => ({
+      id,
+      requests: this.#admission.modules.working(id),
+      ...(guard && { sockets: guard.socketsOf(directory) }),
+    }))
   }
 
   /** This host as the other hosts of the database see it. */

@@ -16,9 +16,10 @@ import { ChangeWatch } from './generations/change-watch.ts'
 import type { InstalledModules } from './generations/installed-modules.ts'
 import { EventLoopWatch } from './generations/loop-watch.ts'
 import { assertPortFree } from './http/assert-port-free.ts'
+import { moduleSocketLimits } from './http/connection-limit.ts'
 import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
 import { RateLimits } from './http/limits/window-counter.ts'
-import { guardProcess, type OutsideFailures } from './modules/guard-process.ts'
+import { guardProcess } from './modules/guard-process.ts'
 import type { Shutdown } from './shutdown.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { Metrics } from './telemetry/metrics.ts'
@@ -35,6 +36,8 @@ export interface ApplicationOptions extends StartOptions {
   readonly parent?: Parent | undefined
   /** For an author: the log goes there, and no change is watched and reverted. */
   readonly development?: DestinationStream | undefined
+  /** The file of the command that started it, for a module that operates the application. */
+  readonly command?: string | undefined
   /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
@@ -61,8 +64,8 @@ export interface LastingParts {
   readonly watch: ChangeWatch
   readonly loop: EventLoopWatch
   readonly secrets: OwnSecrets
-  /** Failures of modules outside of requests. */
-  readonly troubles: OutsideFailures | undefined
+  /** Failures of modules outside of requests, and the connections that they have made. */
+  readonly guard: Pick<ReturnType<typeof guardProcess>, 'troubles' | 'socketsOf'> | undefined
   /** Closes all that was opened. */
   close(): Promise<void>
 }
@@ -103,7 +106,7 @@ export async function openLastingParts(
       await importPendingRecords(directory, storage)
     },
   })
-  const troubles = ownsProcess ? guardAgainstModules(watch, log, shutdown) : undefined
+  const guard = ownsProcess ? guardAgainstModules(config, watch, log, shutdown) : undefined
   const events = new EventLog(storage, log)
   let tracing: Tracing | undefined
   const close = async () => {
@@ -122,7 +125,7 @@ export async function openLastingParts(
     throw error
   }
   return {
-    ...{ config, log, storage, metrics, secrets, loop, watch, troubles, events, tracing, close },
+    ...{ config, log, storage, metrics, secrets, loop, watch, guard, events, tracing, close },
     hold: new WritePause(storage, config),
     limits: config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit),
     shares: new ConcurrencyLimit(config.server.maxConnectionsPerAddress),
@@ -160,8 +163,13 @@ const walMessage = (file: string) =>
   `checkpoints fail: the write-ahead log cannot be copied into ${file}. Acknowledged writes are safe in ${file}-wal, which grows until this ends. Check the disk`
 
 /** Until the end of the application. */
-function guardAgainstModules(watch: ChangeWatch, log: FastifyBaseLogger, shutdown: Shutdown) {
-  const { troubles, release } = guardProcess({
+function guardAgainstModules(
+  { host, server }: Config,
+  watch: ChangeWatch,
+  log: FastifyBaseLogger,
+  shutdown: Shutdown,
+) {
+  const guard = guardProcess({
     onTrouble: (folder, reason) => {
       watch
         .handleFailure(folder, reason)
@@ -172,7 +180,8 @@ function guardAgainstModules(watch: ChangeWatch, log: FastifyBaseLogger, shutdow
       shutdown.abandon(error)
     },
     onUnhandled: (reason) => log.error({ err: reason }, 'unhandled rejection'),
+    sockets: moduleSocketLimits(host.maxSocketsPerModule, server.maxConnections),
   })
-  shutdown.closed.finally(release).catch(() => {})
-  return troubles
+  shutdown.closed.finally(guard.release).catch(() => {})
+  return guard
 }

@@ -1,6 +1,7 @@
 import { callApplication, forgetEnds, readConfig, readQuarantine } from '@mortise/host'
 import { writeConfigSchema } from '../application/application-folder.ts'
 import { ownEnvironment } from '../application/environment.ts'
+import { digestOf } from '../install/consent/plan-digest.ts'
 import type { Asked } from '../install/input.ts'
 import { changeModules } from '../install/pipeline.ts'
 import { secondsToSettle, settledText, waitUntilSettled } from '../install/settle.ts'
@@ -22,6 +23,7 @@ export async function changeInstalled(
   const applied = await changeModules({
     ...{ ...asked, directory, command: words.join(' '), terminal, dryRun },
     yes: options.yes === true,
+    plan: options.plan as string | undefined,
     offline: options.offline === true,
     failOnBreaking: options.failOnBreaking === true,
     allowNew: options.allowNew === true,
@@ -29,7 +31,7 @@ export async function changeInstalled(
   if (!dryRun) await writeConfigSchema(directory)
   const live = applied.switched?.live ?? (await isServed(directory))
   const settled = await waitUntilSettled(directory, applied.switched, seconds, terminal)
-  return { ...applied, directory, dryRun, live, settled }
+  return { ...applied, directory, dryRun, live, settled, planned: { dryRun, digest: digestOf(applied) } }
 }
 
 /** Enables or disables modules, and reports the result. */
@@ -37,15 +39,28 @@ export async function switchModules(call: Call, kind: 'enable' | 'disable'): Pro
   const names = call.arguments
   const done = await changeInstalled(call, [`module-${kind}`, ...names], { kind, names })
   const { generation, changed, unchanged, dependants, live, settled } = done
-  const released = kind === 'enable' ? await releaseFrom(done.directory, [...changed, ...unchanged]) : []
+  const { dryRun } = done
+  const released =
+    kind === 'enable' && !dryRun ? await releaseFrom(done.directory, [...changed, ...unchanged]) : []
   call.terminal.result(
-    { generation, changed, unchanged, dependants, released, live, ...(settled !== undefined && { settled }) },
+    {
+      generation,
+      changed,
+      unchanged,
+      dependants,
+      released,
+      live,
+      ...done.planned,
+      ...(settled !== undefined && { settled }),
+    },
     [
       ...released.map((id) => `Ended the quarantine of ${id}.`),
       ...unchanged
         .filter((id) => !released.includes(id))
         .map((id) => `Nothing to do: ${id} is already ${kind}d.`),
-      ...changed.map((id) => `${kind === 'enable' ? 'Enabled' : 'Disabled'} ${id}.`),
+      ...changed.map(
+        (id) => `${dryRun ? `Would ${kind}` : kind === 'enable' ? 'Enabled' : 'Disabled'} ${id}.`,
+      ),
       ...settledText(settled),
     ].join('\n'),
   )

@@ -74,6 +74,10 @@ export const commands: readonly ListedCommand[] = [
   listed('bundle <file>', 'write all installed packages to one file, to install elsewhere'),
   listed('token <subject>', 'print a JWT for a caller, signed with the secret of the application'),
   listed('mcp <subject>', 'print how an agent connects to the tools of api-mcp, with a token for a caller'),
+  listed(
+    'console [subject]',
+    'print and open a link into the console (web-console): valid once, for a minute',
+  ),
   listed('sbom', 'print the software bill of materials (CycloneDX) of what is installed'),
   listed(
     'secret <rotate>',

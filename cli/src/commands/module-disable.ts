@@ -1,7 +1,9 @@
+import { planOptions } from '../install/consent/plan-digest.ts'
 import type { Command } from '../terminal/command.ts'
 import { switchModules } from './change-installed.ts'
 
 export const command: Command = {
+  options: planOptions,
   examples: ['app module-disable api-purchase'],
   changes: true,
 

@@ -1,9 +1,10 @@
+import { planOptions } from '../install/consent/plan-digest.ts'
 import { settleOption } from '../install/settle.ts'
 import type { Command } from '../terminal/command.ts'
 import { switchModules } from './change-installed.ts'
 
 export const command: Command = {
-  options: [settleOption],
+  options: [settleOption, ...planOptions],
   examples: ['app module-enable api-purchase', 'app module-enable api-purchase --settle 10'],
   changes: true,
 

@@ -3,16 +3,21 @@ import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import { nothingChecked } from '../failures/index.ts'
 import type { Newer } from '../install/find-newer.ts'
 import { type InstalledState, installedStates } from '../store/installed-state.ts'
+import { type ModuleUsage, moduleUsage } from '../store/module-usage.ts'
 import type { Command } from '../terminal/command.ts'
 import { table } from '../terminal/table.ts'
 
 export const command: Command = {
-  options: [['--outdated', 'look for newer versions at the source of each module']],
+  options: [
+    ['--outdated', 'look for newer versions at the source of each module'],
+    ['--usage', 'show what each module has used since the host started'],
+  ],
   examples: [
     'app module-list',
     'app module-list --verbose   # with the routes',
     'app module-list --json',
     'app module-list --outdated',
+    'app module-list --usage',
   ],
 
   async run({ options, terminal, application }) {
@@ -30,6 +35,17 @@ export const command: Command = {
       if (found.length > 0 && found.every(({ unreachable }) => unreachable !== null)) throw nothingChecked()
       return
     }
+    if (options.usage === true) {
+      const usage = (await moduleUsage(directory)) ?? new Map<string, ModuleUsage>()
+      const modules = states.modules.map((state) => ({ ...state, usage: usage.get(state.id) ?? null }))
+      const rows = modules.map(({ id, usage }) => [
+        id,
+        ...(usage === null ? ['does not serve'] : usageCells(usage)),
+      ])
+      const text = states.url === null ? 'No host runs. Next: app start' : table([usageHead, ...rows])
+      terminal.result({ ...states, modules }, rows.length === 0 ? nothing : text)
+      return
+    }
     const rows = states.modules.map(({ id, version, state, reason, until, routes }) => [
       ...[id, version, state, routesText(routes, terminal.verbose)],
       reason?.replace(/\s+/g, ' ') ?? (until === null ? '' : `until ${until}`),
@@ -43,6 +59,11 @@ export const command: Command = {
 
 const routesText = (routes: readonly string[], all: boolean) =>
   all ? routes.join(', ') : routes.length === 1 ? '1 route' : `${routes.length} routes`
+
+const usageHead = ['module', 'responses', '5xx', 'seconds', 'in progress', 'connections']
+
+const usageCells = ({ responses, failures, seconds, inProgress, connections }: ModuleUsage) =>
+  [responses, failures, seconds.toFixed(1), inProgress, connections].map(String)
 
 function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
   if (newer === undefined) return []

@@ -80,9 +80,20 @@ async function manifestOf(
     migrations = existsSync(join(directory, 'migrations')) ? 'migrations' : undefined,
   } = previous
   const code = await look({ id: name, directory }, Object.keys(requires as object))
-  const { id, routes, events, provides, listensTo, config = previous.config } = code
+  const { id, routes, events, provides, listensTo, operator, config = previous.config } = code
   const tables = migrations && (await prefixOf(join(directory, String(migrations)), previous.tables))
-  const all = { tables, migrations, config, provides, requires, optional, network, events, listensTo }
+  const all = {
+    tables,
+    migrations,
+    config,
+    provides,
+    requires,
+    optional,
+    network,
+    events,
+    listensTo,
+    operator,
+  }
   return {
     id,
     host,

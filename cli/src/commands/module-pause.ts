@@ -1,5 +1,6 @@
 import { decisionOf, decisionText, type LockedModule, secondsOfLifetime } from '@mortise/host'
 import { noPauseTime } from '../failures/index.ts'
+import { planOptions } from '../install/consent/plan-digest.ts'
 import type { Command } from '../terminal/command.ts'
 import { changeInstalled } from './change-installed.ts'
 
@@ -12,6 +13,7 @@ export const command: Command = {
       '--for <time>',
       'a number and s, m, h, d or w; then it serves again (default: until "app module-enable")',
     ],
+    ...planOptions,
   ],
   examples: ['app module-pause api-purchase --for 10m', 'app module-pause api-purchase'],
   changes: true,
@@ -23,15 +25,17 @@ export const command: Command = {
     if (text !== undefined && !(Number(seconds) <= LONGEST)) throw noPauseTime({ text })
     const words = ['module-pause', name, ...(text === undefined ? [] : ['--for', text])]
     const done = await changeInstalled(call, words, { kind: 'pause', name, seconds })
-    const { generation, changed, unchanged, target, live } = done
+    const { generation, changed, unchanged, target, live, dryRun, planned } = done
     const [id = ''] = [...changed, ...unchanged]
     const decision = decisionOf(target.modules[id] as LockedModule)
     const until = decision.state === 'paused' ? (decision.until ?? null) : null
     call.terminal.result(
-      { generation, changed, unchanged, until, live },
+      { generation, changed, unchanged, until, ...planned, live },
       unchanged.length > 0
         ? `Nothing to do: ${id} is already ${decisionText(decision)}.`
-        : `${id} is ${decisionText(decision)}: its routes return 503. To end it: app module-enable ${id}`,
+        : dryRun
+          ? `Would pause ${id}: its routes return 503.`
+          : `${id} is ${decisionText(decision)}: its routes return 503. To end it: app module-enable ${id}`,
     )
   },
 }

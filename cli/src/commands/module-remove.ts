@@ -1,4 +1,6 @@
 import { restoreCommand } from '../data/archives.ts'
+import { purgeText } from '../data/purge-modules.ts'
+import { planOptions } from '../install/consent/plan-digest.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm.ts'
 import { changeInstalled } from './change-installed.ts'
@@ -7,6 +9,7 @@ export const command: Command = {
   options: [
     ['--purge', 'also drop their tables; writes an archive for "app restore" first'],
     ['--yes', YES],
+    ...planOptions,
   ],
   examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
   changes: true,
@@ -16,7 +19,17 @@ export const command: Command = {
     const purge = call.options.purge === true
     const words = ['module-remove', ...(purge ? ['--purge'] : []), ...names]
     const done = await changeInstalled(call, words, { kind: 'remove', names, purge })
-    const { directory, switched, generation, changed: removed, absent, purged, dependants, live } = done
+    const {
+      directory,
+      switched,
+      generation,
+      changed: removed,
+      absent,
+      purged,
+      dependants,
+      live,
+      dryRun,
+    } = done
     call.terminal.result(
       {
         generation,
@@ -24,13 +37,20 @@ export const command: Command = {
         absent,
         dependants,
         purged: purged.map((each) => ({ ...each, restore: restoreCommand(directory, each.archive) })),
+        ...(dryRun && { drops: done.purge.drops }),
+        ...done.planned,
         live,
       },
       [
         ...absent.map((name) => `Nothing to do: ${name} is not installed.`),
         ...removed.map((id) =>
-          purge ? `Removed ${id}.` : `Removed ${id}. Its data stay for a later installation.`,
+          dryRun
+            ? `Would remove ${id}.`
+            : purge
+              ? `Removed ${id}.`
+              : `Removed ${id}. Its data stay for a later installation.`,
         ),
+        ...(dryRun && done.purge.drops.length > 0 ? [`Would drop ${purgeText(done.purge)}.`] : []),
         ...(switched === undefined
           ? []
           : [live ? 'The running host no longer serves it.' : 'The application is not running.']),

@@ -2,6 +2,7 @@ import { restoreCommand } from '../data/archives.ts'
 import { previousName } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
 import type { Applied } from '../install/apply/apply.ts'
+import { planOptions } from '../install/consent/plan-digest.ts'
 import type { Rollback } from '../install/plan/plan-rollback.ts'
 import { dropText } from '../install/plan/plan-rollback-drops.ts'
 import { rollbackText } from '../install/plan/print-plan.ts'
@@ -16,7 +17,7 @@ export const command: Command = {
       'if there were migrations: also restore the database from before them; shows first which writes are lost',
     ],
     ['--yes', `${YES}; --restore-snapshot without a terminal needs it`],
-    ['--dry-run', 'print what would be dropped, with the number of rows, and change nothing'],
+    ...planOptions,
   ],
   examples: [
     'app module-rollback --dry-run',
@@ -37,7 +38,7 @@ export const command: Command = {
     const { switched, ...rest } = rolledBack(applied)
     const way = rest.archive && restoreCommand(directory, rest.archive)
     const said = dryRun ? planned(rest) : described(rest, switched !== undefined, way)
-    call.terminal.result({ ...rest, restore: way, dryRun, live }, said)
+    call.terminal.result({ ...rest, restore: way, ...applied.planned, live }, said)
   },
 }
 

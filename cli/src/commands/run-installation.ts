@@ -1,6 +1,7 @@
 import { type Decision, decisionOf } from '@mortise/host'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import type { Applied } from '../install/apply/apply.ts'
+import { planOptions } from '../install/consent/plan-digest.ts'
 import type { Asked } from '../install/input.ts'
 import { settledText, settleOption } from '../install/settle.ts'
 import type { Call } from '../terminal/command.ts'
@@ -10,7 +11,7 @@ export const installationOptions = [
   ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
   ['--fail-on-breaking', 'refuse breaking changes (exit code 4), without a terminal too'],
   ['--allow-new', 'install packages that are younger than "install.minAgeHours" (72); the history names it'],
-  ['--dry-run', 'print the plan, check and probe as the installation does, and change nothing'],
+  ...planOptions,
   ['--offline', "use no network: only folders, files, bundles, folders of tarballs and npm's cache"],
   settleOption,
 ] as const
@@ -21,7 +22,7 @@ export async function runInstallation(call: Call, name: string, asked: Asked): P
     [name, ...call.arguments, ...(call.options.allowNew === true ? ['--allow-new'] : [])],
     asked,
   )
-  const { directory, dryRun, live, settled } = applied
+  const { directory, dryRun, live, settled, planned } = applied
   const { switched, ...rest } = installedBy(applied)
   const migrations = switched?.migrations ?? []
   const lagging = switched?.live ? await differingHosts(directory) : []
@@ -29,7 +30,7 @@ export async function runInstallation(call: Call, name: string, asked: Asked): P
   if (lagging.length > 0)
     elsewhere.push('Hosts that share this folder follow by themselves. Run the same command for the others.')
   const text = [describe({ switched, ...rest }, dryRun), ...elsewhere, ...settledText(settled)].join('\n')
-  const document = { ...rest, dryRun, live, migrations, differingHosts: lagging }
+  const document = { ...rest, ...planned, live, migrations, differingHosts: lagging }
   call.terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 

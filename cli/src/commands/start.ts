@@ -259,7 +259,7 @@ export async function startOn(options: StartOptions): Promise<Application> {
   // A supervisor does without it.
   const { Application } = await import('@mortise/host/serving')
   try {
-    return await Application.start({ ownsProcess: true, ...options })
+    return await Application.start({ ownsProcess: true, command: join(calledFolder(), 'bin.js'), ...options })
   } catch (error) {
     if (error === options.signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }

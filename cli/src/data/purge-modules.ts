@@ -82,16 +82,21 @@ async function drop(directory: string, module: string, details: OperatorRecord['
  * Finds what a purge of these modules (installed or not) drops, by purging them on an empty
  * database with the application's schema. Checks that the archive can be written, and that no other
  * host serves the modules.
+ * @param staging the folder whose store has the staging
  * @throws {Failure} if they cannot be purged (4), before any change
  */
-export async function planPurge(directory: string, names: readonly string[]): Promise<PurgePlan> {
+export async function planPurge(
+  directory: string,
+  names: readonly string[],
+  staging: string,
+): Promise<PurgePlan> {
   const lock = await readLockFile(directory)
   const ids = await idsOf(directory, lock, names)
   if (await isDatabaseGone(directory)) {
     await assertNothingToArchive(directory, lock, ids)
     return { modules: [], drops: [] }
   }
-  const { order, tables } = await rehearse(directory, ids)
+  const { order, tables } = await rehearse(directory, ids, staging)
   // If the modules are already removed, wait for the hosts that share the folder to follow.
   const installed = order.filter((id) => Object.hasOwn(lock.modules, id))
   if (installed.length > 0) await assertServedNowhereElse(directory, installed)
@@ -127,9 +132,9 @@ async function assertNothingToArchive(
   }
 }
 
-async function rehearse(directory: string, ids: readonly string[]) {
+async function rehearse(directory: string, ids: readonly string[], staging: string) {
   const schema = await callApplication(directory, 'schema')
-  const file = join(await makeStaging(directory, 0o700), 'rehearsal.db')
+  const file = join(await makeStaging(staging, 0o700), 'rehearsal.db')
   const storage = await openStorage({ file, schema })
   const left = new Set(ids)
   const order: string[] = []

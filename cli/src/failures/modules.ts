@@ -30,6 +30,12 @@ export const noFailedEvent = define.notFound(
   'To list the failed events: app events',
 )
 
+export const noConsole = define.notFound(
+  'no-console',
+  'The module web-console does not serve.',
+  'Install it: app module-install web-console',
+)
+
 export const noFailedJob = define.notFound(
   'no-failed-job',
   'No job {job} has failed{by}.',

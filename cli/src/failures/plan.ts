@@ -6,6 +6,12 @@ export const breaking = define.refused(
   'Nothing was changed. Adapt the callers and modules that depend on it, then install it without --fail-on-breaking.',
 )
 
+export const planChanged = define.refused(
+  'plan-changed',
+  'The plan differs from the one with the digest of --plan: what is installed, or what a name means, has changed.',
+  'Nothing was changed. Read the present plan (--dry-run), and name its digest.',
+)
+
 export const downgradeRefused = define.refused(
   'downgrade',
   '{id} {version} would be a downgrade: {known} was installed here, its migrations stay in the database, and its package is not available.',

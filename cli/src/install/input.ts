@@ -40,6 +40,8 @@ interface Request {
   readonly yes?: boolean
   /** Stop after the probe, without a change. */
   readonly dryRun?: boolean
+  /** The digest of the only plan that may be applied. */
+  readonly plan?: string | undefined
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
   readonly failOnBreaking?: boolean

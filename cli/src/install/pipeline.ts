@@ -11,6 +11,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { type Applied, apply, nothingApplied } from './apply/apply.ts'
 import { completeOrReport } from './apply/complete-or-report.ts'
 import { consent } from './consent/consent.ts'
+import { assertPlanned } from './consent/plan-digest.ts'
 import { fetch, nothingFetched } from './fetch/fetch.ts'
 import type { Input, Kind } from './input.ts'
 import { plan } from './plan/plan.ts'
@@ -59,6 +60,7 @@ async function runPhases(input: Input, staging: string): Promise<Applied> {
     const fetched = applies('fetch') ? await fetch(resolved) : { ...resolved, ...nothingFetched }
     const verified = applies('verify') ? await verify(fetched) : { ...fetched, ...nothingArrives }
     const planned = await plan(verified)
+    assertPlanned(planned)
     if (applies('consent')) await consent(planned)
     const probed = applies('probe') ? await probe(planned) : planned
     return input.dryRun ? { ...probed, ...nothingApplied } : await apply(probed)

@@ -12,6 +12,8 @@ export interface SettingState {
   /** The environment variable that overrides the file. */
   readonly variable: string
   readonly description: string | null
+  /** The JSON Schema of its value. */
+  readonly schema: Schema
   /** The value that the running host uses, if it differs: until a restart, or by `option`. */
   readonly effective?: unknown
   /** The option of `app start` that overrides the setting: `--port`. */
@@ -41,6 +43,7 @@ export function settingState(
     default: visible(schema.default),
     variable,
     description: schema.description ?? null,
+    schema,
     ...(waits && { effective: waits.effective ?? null }),
     ...(waits?.option && { option: waits.option }),
   }

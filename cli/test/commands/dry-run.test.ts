@@ -44,6 +44,10 @@ const dry: Record<string, readonly (readonly string[])[]> = {
   'module-upgrade': [[], ['mine']],
   'host-upgrade': [['1.1.0']],
   'module-rollback': [[], ['0'], ['1']],
+  'module-remove': [['mine'], ['mine', '--purge']],
+  'module-disable': [['mine']],
+  'module-enable': [['mine']],
+  'module-pause': [['mine', '--for', '10m']],
 }
 
 t.test('this file tries every command with --dry-run', async (t) => {

@@ -17,6 +17,16 @@ export class User implements Caller {
     Object.freeze(this)
   }
 
+  /** The user of an id. */
+  static of(id: string, scopes: Iterable<string>): User {
+    const [, issuer = '', ...subject] = id.split(':')
+    return new User(decodeURIComponent(issuer), subject.join(':'), scopes)
+  }
+
+  get scopes(): readonly string[] {
+    return [...this.#scopes]
+  }
+
   has(scope: string): boolean {
     return this.#scopes.has(scope) || this.#scopes.has('admin')
   }

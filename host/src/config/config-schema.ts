@@ -71,6 +71,13 @@ export const configSchema = Type.Object(
         0,
       ),
       maxRequests: limit(1000, 'concurrent requests of one process; others wait for at most a second'),
+      maxRequestsPerModule: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description:
+            'how many of them the routes of one module may have; further ones wait for at most a second; default: three quarters',
+        }),
+      ),
       drainSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -96,6 +103,7 @@ export const configSchema = Type.Object(
         'how often a module may end the host in `quarantineMinutes` before it is in quarantine; 0: any number of times',
         0,
       ),
+      maxSocketsPerModule: limit(1000, 'open connections that one module may have made; further ones fail'),
       quarantineMinutes: limit(10, 'the time in which these ends are counted'),
     }),
     auth: group({

@@ -5,13 +5,26 @@ import { isLoaded, isServing } from '../modules/module-state.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
+import { spaceMetrics } from './space-metrics.ts'
+
+/** What a module uses at the moment. */
+export interface ModuleUsage {
+  readonly id: string
+  /** In progress, of its routes. */
+  readonly requests: number
+  /** Open connections that it has made; absent if nobody counts. */
+  readonly sockets?: number
+}
 
 export interface MetricSources {
   readonly state: ApplicationState
   readonly storage: Storage
+  /** Of SQLite; undefined on PostgreSQL. */
+  readonly databaseFile: string | undefined
   readonly inFlight: number
   /** Requests refused because there were too many. */
   readonly shed: number
+  readonly usage: readonly ModuleUsage[]
   /** Connections refused because there were too many. */
   readonly refusedConnections: number
   /** Connections ended because they stood still. */
@@ -22,7 +35,7 @@ export interface MetricSources {
 
 /** Every metric of one process. */
 export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]> {
-  const { state, storage, inFlight, shed, refusedConnections, endedConnections, counters } = sources
+  const { state, storage, inFlight, shed, usage, refusedConnections, endedConnections, counters } = sources
   const { host, generation, switches, loadedPackages, modules } = state
   const serving = new Set(modules.filter(isServing).map(({ id }) => id))
   const loaded = modules.filter(isLoaded).length
@@ -50,12 +63,27 @@ export async function allMetrics(sources: MetricSources): Promise<MetricFamily[]
       modules.filter(({ state }) => state === 'quarantined').length,
     ),
     gauge(
+      'mortise_module_requests_in_flight',
+      'Requests in progress, of the routes of a module',
+      'sum',
+      usage.map(({ id, requests }) => ({ labels: { module: id }, value: requests })),
+    ),
+    gauge(
+      'mortise_module_handles',
+      'Open connections that a module has made',
+      'sum',
+      usage.flatMap(({ id, sockets }) =>
+        sockets === undefined ? [] : [{ labels: { module: id }, value: sockets }],
+      ),
+    ),
+    gauge(
       'mortise_retained_packages',
       'Replaced packages whose code stays in memory until a restart',
       'max',
       loadedPackages - loaded,
     ),
     ...storageMetrics(storage),
+    ...(await spaceMetrics(storage, sources.databaseFile)),
     ...connectionMetrics(refusedConnections, endedConnections),
     ...(await backgroundMetrics(storage, serving)),
     ...(await backupMetrics(storage)),

@@ -2,6 +2,7 @@ import { type Access, currentTime, DAY, deleteExpired } from '@mortise/module-sd
 import type { Storage } from '@mortise/storage'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from '../callers/access.ts'
+import { ActingTokens } from '../callers/acting.ts'
 import { callers } from '../callers/callers.ts'
 import { GuestCookie } from '../callers/guest-cookie.ts'
 import { Guests } from '../callers/guests.ts'
@@ -28,11 +29,18 @@ import { everyMinute } from '../modules/every-minute.ts'
 import type { FailedModule, QuarantinedModule, RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { isLoaded, isServing, unknownState } from '../modules/module-state.ts'
+import { type OperatedProcess, operatorOf } from '../modules/operator.ts'
 import { hostPaths } from '../modules/path-owners.ts'
 import { refusePaused } from '../modules/refuse-paused.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
-import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
+import {
+  addressLimit,
+  byteLimit,
+  callerLimit,
+  forwardedLimit,
+  moduleShares,
+} from '../requests/apply-rate-limits.ts'
 import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
@@ -91,6 +99,8 @@ export interface HostOptions {
   readonly notReady?: () => string | undefined
   /** Whether another host of the database serves something else now. */
   readonly hostsDiffer?: () => Promise<boolean>
+  /** The process for a module that operates the application; without it none can. */
+  readonly operated?: OperatedProcess | undefined
   /** Called for each module before its registration. */
   readonly onRegister?: (id: string) => void
   /** Called with the access of each route (`GET /cart`) of a module. */
@@ -104,11 +114,12 @@ export interface HostOptions {
  * @throws {ModuleError} if a module cannot be registered; the partial instance is closed then
  */
 export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
-  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, limits } = parts
+  const { config, storage, logger, modules, notReady, hostsDiffer, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
   const database = parts.tracing?.database(storage) ?? storage
   const { publicUrl, basePath } = config
   const application = { name: config.name, version: config.version }
+  const tokens = new ActingTokens(parts.tokens)
   const guests = new Guests(database)
   const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
@@ -134,6 +145,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     const missing = withUnknownRoutes(modules)
     await app.register(unknownRoutes, { basePath, unavailable: missing })
     await app.register(refusePaused, { modules })
+    await app.register(moduleShares)
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)
@@ -184,6 +196,9 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           paths: new Map(hostPaths.map((path) => [path, 'the host'])),
           tables: tableOwners(modules),
           retiring: retirement.signal,
+          operator: operatorOf({
+            ...{ app: api, tokens, metrics: read, publicUrl, process: parts.operated },
+          }),
           strict: parts.strict,
         })
       },

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { url as debuggerUrl } from 'node:inspector'
 import { extname, join } from 'node:path'
+import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Change } from './revert-change.ts'
 
@@ -13,8 +14,10 @@ export interface Place {
 
 /** What the thread knows from its start. */
 export interface LoopWatchRequest {
-  /** An Int32 that changes with each heartbeat. */
+  /** Two Int32: one that changes with each heartbeat, and the used heap of the main thread then, in MiB. */
   readonly beats: SharedArrayBuffer
+  /** The largest heap of the main thread, in bytes; 0: a module may fill it. */
+  readonly heapLimit: number
   readonly limits: typeof limits
   readonly directory: string
   /** The host ends when its event loop is blocked for this many seconds; 0: only for a watched change. */
@@ -38,6 +41,7 @@ export const limits = {
 } as const
 
 const BEAT = 250
+const MEGABYTE = 1024 * 1024
 
 export interface LoopWatchOptions {
   readonly directory: string
@@ -101,10 +105,14 @@ export class EventLoopWatch {
     // A debugger may pause this process for any time.
     if (this.#worker !== undefined || debuggerUrl() !== undefined) return this.#worker
     const { directory, blockedSeconds = 0, parent } = this.#options
-    const beats = new SharedArrayBuffer(4)
+    const beats = new SharedArrayBuffer(8)
     const counter = new Int32Array(beats)
-    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), BEAT).unref()
-    const workerData: LoopWatchRequest = { beats, limits, directory, blockedSeconds, parent }
+    this.#timer = setInterval(() => {
+      Atomics.store(counter, 1, getHeapStatistics().used_heap_size / MEGABYTE)
+      Atomics.add(counter, 0, 1)
+    }, BEAT).unref()
+    const heapLimit = this.#isLasting ? getHeapStatistics().heap_size_limit : 0
+    const workerData: LoopWatchRequest = { beats, heapLimit, limits, directory, blockedSeconds, parent }
     const file = join(import.meta.dirname, `loop-watchdog${extname(import.meta.filename)}`)
     const worker = new Worker(file, { workerData })
     worker.unref()

@@ -1,9 +1,10 @@
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { parentPort, workerData } from 'node:worker_threads'
-import type { FromLoopWatchdog, LoopWatchRequest, Place, ToLoopWatchdog } from './loop-watch.ts'
+import { parentPort, resourceLimits, workerData } from 'node:worker_threads'
+import { HeapWatch } from './heap-watch.ts'
+import type { FromLoopWatchdog, LoopWatchRequest, ToLoopWatchdog } from './loop-watch.ts'
+import { type Found, pathOf, placeIn } from './module-places.ts'
 import type { Change } from './revert-change.ts'
 
 // A thread beside the main one. Code that blocks the event loop also blocks the main thread's own
@@ -11,12 +12,13 @@ import type { Change } from './revert-change.ts'
 // machine that sleeps does not count. Then it looks where the main thread is. Nobody is blamed for
 // less than two looks at the same module, and for time in which the garbage collector ran.
 
-const { beats, limits, directory, blockedSeconds, parent } = workerData as LoopWatchRequest
+const { beats, heapLimit, limits, directory, blockedSeconds, parent } = workerData as LoopWatchRequest
 
 /** How often it checks for a heartbeat, in milliseconds. */
 const INTERVAL = 250
 /** How long before the end it begins to look, as a part of the time until then. */
 const LOOK_AHEAD = 0.15
+const MEGABYTE = 1024 * 1024
 /** Between two looks, in milliseconds. */
 const MOMENT = 300
 /** How often it asks whether the main thread has paused, in milliseconds. */
@@ -26,21 +28,27 @@ const MOST_STEPS = 60
 /** In milliseconds. A command that waits for this process is freed by its end. */
 const LOCK_TIMEOUT = 5_000
 
-/** Code of a module that is on the stack. */
-interface Found extends Place {
-  /** The name of its folder in the store. */
-  readonly folder: string
-}
-
 const counter = new Int32Array(beats)
 let last = Atomics.load(counter, 0)
 let silent = 0
 let change: Change | undefined
 let searching: Promise<void> | undefined
+/** The resident memory at the last heartbeat. */
+let resident = 0
+/** What V8 adds to the limit for young objects, in bytes. It ends a process whose old ones have no room. */
+const young = Math.min((resourceLimits.maxYoungGenerationSizeMb ?? 0) * MEGABYTE, heapLimit / 2)
+const heap = new HeapWatch(heapLimit - young, foldersOfModules, async (found, reason) => {
+  say(`The host ends: ${reason}.`)
+  await endBy(found, reason)
+})
 
 setInterval(() => {
   if (parent !== undefined && process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   const beat = Atomics.load(counter, 0)
+  const rss = process.memoryUsage.rss()
+  if (beat !== last) resident = rss
+  // A blocked main thread does not say how large its heap is now.
+  heap.check(Atomics.load(counter, 1) * MEGABYTE + rss - resident)
   if (beat !== last) {
     last = beat
     silent = 0
@@ -124,6 +132,10 @@ async function end(found: Found): Promise<void> {
   const { module, at } = found
   const reason = `${module} has blocked the event loop for ${Math.round(silent / 1000)} s, at ${at}`
   say(`The host ends: ${reason}.`)
+  await endBy(found, reason)
+}
+
+async function endBy(found: Found, reason: string): Promise<void> {
   if (!isFresh(found) || !(await isReverted(reason))) await note(found, reason)
   process.kill(process.pid, 'SIGKILL')
 }
@@ -223,21 +235,4 @@ async function endMeasurement(): Promise<void> {
   const expression = `globalThis[${KEY}]?.profiler.stop(); delete globalThis[${KEY}]`
   await session.post('Runtime.evaluate', { expression }).catch(() => {})
   session.disconnect()
-}
-
-const pathOf = (url = '') => (url.startsWith('file://') ? fileURLToPath(url) : url)
-
-const inStore = /\/\.app\/store\/([^/]+)\/(.+)$/
-
-/** The host may be a package of the store, too. */
-function placeIn(
-  frames: readonly { path: string; line: number }[],
-  folders: ReadonlyMap<string, string>,
-): Found | undefined {
-  for (const { path, line } of frames) {
-    const [, folder = '', file] = inStore.exec(path) ?? []
-    const module = folders.get(folder)
-    if (module !== undefined) return { module, folder, at: `${file}:${line}` }
-  }
-  return undefined
 }

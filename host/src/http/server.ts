@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Problem } from '@mortise/module-sdk'
 import { RecentRefusals } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
 import { discardBody, lingeringClose } from './discard-body.ts'
@@ -9,13 +10,15 @@ import { refuseConnection } from './refuse-connection.ts'
 import { checkHead } from './request-head.ts'
 import { respondProblem } from './send-problem.ts'
 import { StalledResponses } from './stalled-responses.ts'
-import { busy } from './too-many.ts'
+import { busy, moduleBusy } from './too-many.ts'
 
 export interface ServerOptions extends ConnectionsOptions {
   /** Handles every well-formed request after its admission. */
   readonly listener: RequestListener
   /** Requests in progress at a time, without those whose response has begun, such as streams. */
   readonly maxRequests: number
+  /** How many of them the routes of one module may have; by default three quarters. */
+  readonly maxRequestsPerModule?: number | undefined
   /**
    * The signed-in caller of a request, who may use connections beyond the limit for all; undefined
    * for others.
@@ -144,19 +147,142 @@ const TURN = { requests: 128, milliseconds: 50 }
 const ACCEPTING = 50
 /** How long a request may wait to begin, in milliseconds. */
 const PATIENCE = 1_000
+/** The part of the requests in progress that one module may have. */
+const SHARE = 0.75
 /** How often waiting requests are checked while none can begin, in milliseconds. */
 const LOOK_INTERVAL = 50
 
 /** A response that reports when its head is sent, and drops the unread rest of a request body. */
 class Response<Request extends IncomingMessage> extends http.ServerResponse<Request> {
-  onHead: (() => void) | undefined
+  place: Place | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: it has two signatures
   override writeHead(...args: any): this {
     if (!this.req.complete) discardBody(this)
     super.writeHead(...(args as [number]))
-    this.onHead?.()
+    this.place?.end()
     return this
+  }
+}
+
+/**
+ * The place of a request among those in progress. It ends when the head of the response is sent, or
+ * the connection closes.
+ */
+class Place {
+  readonly #admission: Admission
+  /** Called at its end. */
+  onEnd: (() => void) | undefined
+  isOver = false
+  #isPaused = false
+
+  constructor(admission: Admission) {
+    this.#admission = admission
+    admission.count(1)
+  }
+
+  /** Calls `next` when the module of the request has a place for it: see `ModuleShares`. */
+  enter(module: string, next: (problem?: Problem) => void): void {
+    this.#admission.modules.enter(module, this, next)
+  }
+
+  /** Gives the place to other requests until `resume`. */
+  pause(): void {
+    this.#isPaused = true
+    this.#admission.count(-1)
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#admission.count(1)
+  }
+
+  end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.onEnd?.()
+    if (!this.#isPaused) this.#admission.count(-1)
+  }
+}
+
+/** A response of the server. One of `inject` has no place. */
+export interface Placed {
+  readonly place?: Pick<Place, 'enter'> | undefined
+}
+
+interface Share {
+  working: number
+  readonly waiting: Set<WaitingPlace>
+}
+
+interface WaitingPlace {
+  readonly place: Place
+  readonly begin: () => void
+}
+
+/**
+ * Keeps a slow module from taking all places of the process. A request beyond the share of its module
+ * waits in order, without a place, and is refused after a second.
+ */
+class ModuleShares {
+  readonly #most: number
+  readonly #onRefused: (reason: string) => void
+  readonly #shares = new Map<string, Share>()
+
+  /** @param most requests of one module at a time */
+  constructor(most: number, onRefused: (reason: string) => void) {
+    this.#most = most
+    this.#onRefused = onRefused
+  }
+
+  /** The requests of a module in progress. */
+  working(module: string): number {
+    return this.#shares.get(module)?.working ?? 0
+  }
+
+  /** @param next called at once, or in its turn; with a problem if the request is refused */
+  enter(module: string, place: Place, next: (problem?: Problem) => void): void {
+    if (place.isOver) {
+      next()
+      return
+    }
+    const share = this.#shares.get(module) ?? { working: 0, waiting: new Set() }
+    this.#shares.set(module, share)
+    if (share.working < this.#most) {
+      this.#begin(share, place)
+      next()
+      return
+    }
+    place.pause()
+    const timer = setTimeout(() => {
+      share.waiting.delete(waiting)
+      if (!place.isOver) this.#onRefused(`${module} has ${this.#most} requests in progress, its share`)
+      next(moduleBusy(module))
+    }, PATIENCE).unref()
+    const waiting = {
+      place,
+      begin: () => {
+        clearTimeout(timer)
+        place.resume()
+        this.#begin(share, place)
+        next()
+      },
+    }
+    share.waiting.add(waiting)
+  }
+
+  #begin(share: Share, place: Place): void {
+    share.working += 1
+    place.onEnd = () => {
+      share.working -= 1
+      for (const waiting of share.waiting) {
+        share.waiting.delete(waiting)
+        // One whose client has left ends by its timer.
+        if (waiting.place.isOver) continue
+        waiting.begin()
+        return
+      }
+    }
   }
 }
 
@@ -175,6 +301,7 @@ interface Waiting {
 export class Admission {
   readonly #options: ServerOptions
   readonly #refusals = new RecentRefusals()
+  readonly modules: ModuleShares
   #working = 0
   #waiting: Waiting[] = []
   /** End of the time in which this turn begins requests; undefined before the first. */
@@ -189,6 +316,8 @@ export class Admission {
 
   constructor(options: ServerOptions) {
     this.#options = options
+    const { maxRequests, maxRequestsPerModule = Math.ceil(maxRequests * SHARE) } = options
+    this.modules = new ModuleShares(maxRequestsPerModule, (reason) => this.#refusals.add(reason))
   }
 
   /** Why requests were refused recently; undefined while none are. */
@@ -252,19 +381,18 @@ export class Admission {
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
-    this.#working += 1
     this.#begunInTurn += 1
-    let isWorking = true
-    const end = () => {
-      if (!isWorking) return
-      isWorking = false
-      this.#working -= 1
-      if (this.#waiting.length > 0) this.#turnEnds ??= this.#beginTurn(performance.now())
-    }
-    if (response instanceof Response) response.onHead = end
+    const place = new Place(this)
+    if (response instanceof Response) response.place = place
     // Also covers a client that disconnects before the response.
-    response.on('close', end)
+    response.on('close', () => place.end())
     this.#options.listener(request, response)
+  }
+
+  /** Of requests in progress: one more, or one less. */
+  count(change: 1 | -1): void {
+    this.#working += change
+    if (change < 0 && this.#waiting.length > 0) this.#turnEnds ??= this.#beginTurn(performance.now())
   }
 
   #beginTurn(now: number): number {

@@ -11,6 +11,14 @@ export const busy = (): Problem =>
     { headers },
   )
 
+/** 503: the routes of a module have as many requests as they may. */
+export const moduleBusy = (module: string): Problem =>
+  hostProblems.create(
+    'busy',
+    `${module} has more requests than it can serve in time; nothing was done. Send the request again.`,
+    { headers },
+  )
+
 /** 429: an address is at its connection limit. */
 export const tooManyConnections = (most: number): Problem =>
   hostProblems.create(

@@ -5,16 +5,17 @@ import satisfies from 'semver/functions/satisfies.js'
 import { ModuleError } from './host-module.ts'
 import { checked } from './own-tables.ts'
 
-type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
+type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional' | 'operator'>
 
 /**
  * The modules, every provider before its users and otherwise in the given order.
- * @throws {ModuleError} if a required contract has no provider, two providers, or a cycle
+ * @throws {ModuleError} if a required contract has no provider, two providers, or a cycle; if two operate
  */
 export function inContractOrder<Module extends { readonly manifest: Side }>(
   modules: readonly Module[],
 ): Module[] {
   refuseTwoProviders(modules)
+  refuseTwoOperators(modules)
   const ordered: Module[] = []
   const visiting = new Set<Module>()
   const visit = (module: Module): void => {
@@ -70,6 +71,12 @@ function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): vo
       providers.set(contract, manifest.id)
     }
   }
+}
+
+function refuseTwoOperators(modules: readonly { readonly manifest: Side }[]): void {
+  const [first, second] = modules.filter(({ manifest }) => manifest.operator)
+  if (first !== undefined && second !== undefined)
+    throw new ModuleError(second.manifest.id, `it operates the application, and so does ${first.manifest.id}`)
 }
 
 export class ContractBoard {

@@ -1,4 +1,4 @@
-import { watchEmitters, wholeError } from './emitter-owners.ts'
+import { type SocketLimits, watchEmitters, wholeError } from './emitter-owners.ts'
 
 /** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>
@@ -10,6 +10,7 @@ interface GuardOptions {
   readonly onUncaught: (error: unknown) => void
   /** Called for an unhandled rejection that is no module's. */
   readonly onUnhandled: (reason: unknown) => void
+  readonly sockets: SocketLimits
 }
 
 /**
@@ -19,9 +20,9 @@ interface GuardOptions {
  * without a listener, the frames at the socket's creation. This guards against accidents, not against
  * malice. `release` restores the process.
  */
-export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions) {
+export function guardProcess({ onTrouble, onUncaught, onUnhandled, sockets }: GuardOptions) {
   const troubles: OutsideFailures = new Map()
-  const emitters = watchEmitters(moduleIn)
+  const emitters = watchEmitters(moduleIn, sockets)
   const blame = (error: unknown): boolean => {
     const thrower = moduleIn(error instanceof Error ? error.stack : undefined)
     const root = thrower ?? emitters.ownerOf(error)
@@ -41,6 +42,8 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOption
   const open = (['exit', 'reallyExit', 'abort'] as const).map((name) => refuseToModules(name))
   return {
     troubles,
+    /** The open connections that the module in a store folder has made. */
+    socketsOf: emitters.openOf,
     release() {
       process.off('uncaughtException', uncaught)
       process.off('unhandledRejection', unhandled)

@@ -1,4 +1,4 @@
-import type { Database, EventLog, ModuleContext } from '@mortise/module-sdk'
+import type { Database, EventLog, ModuleContext, Operator } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
 import { Value } from '@sinclair/typebox/value'
 import fastify from 'fastify'
@@ -16,6 +16,7 @@ export interface ObservedModule {
   readonly events: readonly string[]
   readonly provides: Readonly<Record<string, string>>
   readonly listensTo: readonly string[]
+  readonly operator: true | undefined
   /** The JSON Schema of its settings; undefined without settings. */
   readonly config: Readonly<Record<string, unknown>> | undefined
 }
@@ -43,6 +44,7 @@ export async function observeModule(
   const routes: string[] = []
   const provides: Record<string, string> = {}
   const listensTo = new Set<string>()
+  let operator: true | undefined
   const context: ModuleContext = {
     settings: (settings === undefined ? {} : Value.Default(settings, {})) as ModuleContext['settings'],
     log: fastify({ logger: false }).log,
@@ -62,6 +64,10 @@ export async function observeModule(
     get events() {
       listensTo.add('*')
       return { ...nothing, onMore: () => () => {} } as EventLog
+    },
+    get operator() {
+      operator = true
+      return { signIn: absent, call: absent, run: absent, metrics: absent, isPrivate: false } as Operator
     },
     eventTypes: { has: () => false },
     retiring: new AbortController().signal,
@@ -88,7 +94,7 @@ export async function observeModule(
       `its route ${hosts} lies below ${ownedPath(hosts)}, which belongs to the host: use another path`,
     )
   const config = settings && JSON.parse(JSON.stringify(settings))
-  return { id, routes, events: Object.keys(events), provides, listensTo: [...listensTo], config }
+  return { id, routes, events: Object.keys(events), provides, listensTo: [...listensTo], operator, config }
 }
 
 const absent = async () => {

@@ -3,6 +3,7 @@ import type {
   Database,
   EventLog as EventReader,
   ModuleContext,
+  Operator,
   Perform,
   React,
   WorkOptions,
@@ -46,6 +47,7 @@ export interface ModuleEnvironment {
   readonly paths: Map<string, string>
   readonly tables: TableOwners
   readonly retiring: AbortSignal
+  readonly operator: Operator
   /** See `HostOptions`. */
   readonly strict?: boolean | undefined
 }
@@ -118,6 +120,10 @@ export async function registerModule(
             id,
             'it reads the events of all modules, so its manifest needs "listensTo": ["*"]',
           )
+        },
+        get operator() {
+          if (manifest.operator === true) return environment.operator
+          throw new ModuleError(id, 'it operates the application, so its manifest needs "operator": true')
         },
         eventTypes: { has: (type) => environment.eventTypes.has(type) },
         retiring: environment.retiring,

@@ -8,6 +8,7 @@ import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http
 import { hostProblems } from '../http/problems.ts'
 import { onBodyRead } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
+import type { Placed } from '../http/server.ts'
 import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {
@@ -218,4 +219,21 @@ export const forwardedLimit = fp<ForwardedSharesOptions>(
     })
   },
   { name: 'forwarded-shares', fastify: '5.x' },
+)
+
+/** Lets a request of a module begin when it is within the module's share of the requests in progress. */
+export const moduleShares = fp(
+  async (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const { module } = request.routeOptions.config
+      const { place } = reply.raw as Placed
+      if (module === undefined || place === undefined) return done()
+      place.enter(module, (problem) => {
+        // The log has a line for all of them.
+        reply.refused ||= problem !== undefined
+        done(problem)
+      })
+    })
+  },
+  { name: 'module-shares', fastify: '5.x' },
 )

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { connectionLimit } from '../../src/http/connection-limit.ts'
+import { connectionLimit, moduleSocketLimits } from '../../src/http/connection-limit.ts'
 
 function limited(configured: number, files?: { limit: number; open: number }) {
   const lines: string[] = []
@@ -20,6 +20,14 @@ t.test('few files leave fewer connections, never none, and the log says so', asy
     /^the host accepts 102 connections instead of 2000, because the process may open 256 files/,
   ])
   t.equal(limited(2000, { limit: 64, open: 40 }).most, 1)
+})
+
+t.test('modules leave room for connections and for files of the host', async (t) => {
+  const limits = (limit: number, open = 40) => moduleSocketLimits(1000, 2000, { limit, open })
+  t.same(limits(65_536), { ofModule: 1000, all: 65_536 - 40 - 2000 - 64 })
+  t.same(limits(Number.POSITIVE_INFINITY), { ofModule: 1000, all: Number.POSITIVE_INFINITY })
+  t.same(limits(1024), { ofModule: 38, all: 50 })
+  t.same(limits(64), { ofModule: 1, all: 1 })
 })
 
 t.test(

@@ -33,6 +33,12 @@ t.test('a required contract must be there, in range, once, and without circles',
   t.throws(() => inContractOrder([a, b]), { message: /circle/ })
 })
 
+t.test('one module operates the application, at most', async (t) => {
+  const [desk, helm] = [module('desk', { operator: true }), module('helm', { operator: true })]
+  t.same(ids(inContractOrder([module('cart'), desk])), ['cart', 'desk'])
+  t.throws(() => inContractOrder([desk, helm]), { module: 'helm', message: /and so does desk/ })
+})
+
 t.test('a missing optional contract, or one out of range, is undefined', async (t) => {
   const board = new ContractBoard()
   const registry = board.registryFor({ id: 'user', optional: { catalog: '^2.0.0' } }, check)

@@ -32,7 +32,7 @@ const withCode = (id: string, atStart: string, onRequest: string): FixtureModule
   manifest: { id, routes: [`GET /${id}`] },
   files: {
     'index.js': `export default async (app) => {
-      app.get('/${id}', { config: { access: 'public' } }, async () => { ${onRequest} })
+      app.get('/${id}', { config: { access: 'public' } }, async (request) => { ${onRequest} })
       ${atStart}
     }`,
   },
@@ -142,4 +142,65 @@ t.test('an uncaught error of the host ends it', async (t) => {
   child.kill('SIGUSR2')
   const [code] = await once(child, 'exit')
   t.equal(code, 17)
+})
+
+async function withModules(t: Test, directory: string, ...modules: FixtureModule[]) {
+  await install(t, directory, oneRoute('good', 'yes'), ...modules)
+  return await startProcess(t, directory)
+}
+
+/** Opens connections to the host itself, and responds when each is open or has failed. */
+const opens = (count: number) => `const net = await import('node:net')
+  const port = Number(request.headers.host.split(':')[1])
+  globalThis.opened ??= []
+  if (request.headers.close) {
+    for (const one of globalThis.opened.splice(0)) one.destroy()
+    return []
+  }
+  const fresh = Array.from({ length: ${count} }, () => net.connect(port, '127.0.0.1'))
+  globalThis.opened.push(...fresh)
+  const errors = await Promise.all(fresh.map((one) => new Promise((done) => {
+    one.once('connect', () => done(undefined))
+    one.once('error', ({ message }) => done(message))
+  })))
+  return errors.filter((one) => one !== undefined)`
+
+const handlesOf = async (url: string, id: string) =>
+  Number(
+    new RegExp(`^mortise_module_handles\\{module="${id}"\\} (\\d+)$`, 'm').exec(
+      await (await fetch(`${url}/metrics`)).text(),
+    )?.[1],
+  )
+
+t.test('a module has so many open connections, and no more', async (t) => {
+  const directory = await applicationFolder(t, { host: { maxSocketsPerModule: 20 } })
+  const { url } = await withModules(t, directory, onRequest('opens', opens(15)))
+  const get = async (headers = {}) => await (await fetch(`${url}/opens`, { headers })).json()
+  t.same(await get(), [])
+  t.equal(await handlesOf(url, 'opens'), 15)
+  const refused = 'it has 20 open connections, the most of one module'
+  t.same(await get(), Array(10).fill(refused))
+  t.same(await get(), Array(15).fill(refused))
+  t.equal(await handlesOf(url, 'opens'), 20)
+  t.equal(await handlesOf(url, 'good'), 0)
+  await get({ close: '1' })
+  while ((await handlesOf(url, 'opens')) !== 0);
+  t.same(await get(), [], 'closed ones count no longer')
+})
+
+t.test('a module that opens 50,000 connections leaves the others what they need', async (t) => {
+  // On a busy machine it blocks for longer than 5 seconds.
+  const directory = await applicationFolder(t, { host: { blockedSeconds: 60 } })
+  const many = `const net = await import('node:net')
+    for (let count = 0; count < 50_000; count += 1) net.connect(9, '192.0.2.1')
+    return {}`
+  const { url } = await withModules(t, directory, onRequest('opens', many))
+  await statusOf(`${url}/opens`)
+  t.equal(await statusOf(`${url}/health/live`), 200)
+  t.equal(await statusOf(`${url}/good`), 200)
+  while ((await stateOf(directory, 'opens'))?.state !== 'failed') await new Promise(setImmediate)
+  t.match(await stateOf(directory, 'opens'), {
+    reason: /^an error had no listener: it has 1000 open connections, the most of one module$/,
+  })
+  t.equal(await statusOf(`${url}/good`), 200)
 })

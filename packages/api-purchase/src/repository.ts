@@ -200,6 +200,7 @@ export interface ListedPurchases {
   readonly after?: number | undefined
   readonly before?: number | undefined
   readonly product?: string | undefined
+  readonly number?: number | undefined
   /** The owner of the purchases that `after` and `until` may name. */
   readonly reader: string
 }
@@ -215,11 +216,12 @@ export function listPurchases<Item extends { readonly id: string }>(
   return purchases.read(query, { where, filter: filterOf(listed), known: ownedBy(reader) }, toItem)
 }
 
-function filterOf({ after, before, product }: ListedPurchases): Sql | undefined {
+function filterOf({ after, before, product, number }: ListedPurchases): Sql | undefined {
   const conditions = [
     ...(after === undefined ? [] : [sql`created_at > ${after}`]),
     ...(before === undefined ? [] : [sql`created_at < ${before}`]),
     ...(product === undefined ? [] : [hasItemOf(product)]),
+    ...(number === undefined ? [] : [sql`seq = ${number}`]),
   ]
   return conditions.length === 0 ? undefined : join(conditions, ' AND ')
 }

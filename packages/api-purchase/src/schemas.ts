@@ -145,6 +145,13 @@ export const PurchaseQuery = Strict({
   createdAfter: Type.Optional(moment('only purchases that are newer')),
   createdBefore: Type.Optional(moment('only purchases that are older')),
   product: Type.Optional(Product),
+  number: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'only the purchase with this number',
+    }),
+  ),
   expand: Type.Optional(Type.Literal('items', { description: 'whether each purchase has its items' })),
 })
 export type PurchaseQuery = Static<typeof PurchaseQuery>

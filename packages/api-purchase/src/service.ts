@@ -98,7 +98,7 @@ export function* listPurchases(
   caller: Caller,
   query: PurchaseQuery,
 ): Transaction<Page<PurchaseSummary> | CursorPage<PurchaseSummary>> {
-  const { createdAfter, createdBefore, product } = query
+  const { createdAfter, createdBefore, product, number } = query
   const listed = {
     owner: ownerOf(caller, query),
     statuses: chosenStatuses(query),
@@ -106,6 +106,7 @@ export function* listPurchases(
     after: createdAfter === undefined ? undefined : Date.parse(createdAfter),
     before: createdBefore === undefined ? undefined : Date.parse(createdBefore),
     product,
+    number,
   }
   if (query.expand === undefined) {
     return yield* repository.listPurchases(query, listed, (row) => toSummary(row, caller))

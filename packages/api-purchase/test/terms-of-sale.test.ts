@@ -120,7 +120,10 @@ testOnEngines('a list is filtered by time and product, and shows items on demand
   t.strictSame(await ids(`createdBefore=${encodeURIComponent('2999-01-01T00:00:00+02:00')}&rpp=1`), [
     third.id,
   ])
-  for (const wrong of ['createdAfter=yesterday', 'createdBefore=1', 'product=', 'expand=all'])
+  t.strictSame(await ids(`number=${second.number}`), [second.id])
+  t.strictSame(await ids(`number=${second.number}&status=cancelled`), [])
+  t.strictSame(await ids('number=999999'), [])
+  for (const wrong of ['createdAfter=yesterday', 'createdBefore=1', 'product=', 'expand=all', 'number=0'])
     t.equal((await ann.get(`/purchase?${wrong}`)).statusCode, 400, wrong)
   const { data } = (await ann.get('/purchase?expand=items')).json()
   t.strictSame(data, made.toReversed())

@@ -13,6 +13,7 @@ import { commonProblems } from './common-problems.ts'
 import type { ContractRegistry } from './contracts.ts'
 import type { EventLog, React } from './events.ts'
 import type { GuestClaim } from './guest-claim.ts'
+import type { Operator } from './operator.ts'
 import { defineProblems, type ProblemDefinition, type Problems } from './problem.ts'
 import {
   type Database,
@@ -92,6 +93,8 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   on<Type extends string>(type: Type, react: React<EventData<Type>>): void
   /** All events, for a module with `"listensTo": ["*"]` in its manifest. */
   readonly events: EventLog
+  /** The application, for the one module with `"operator": true` in its manifest. */
+  readonly operator: Operator
   /**
    * Whether a module of this generation emits events of a type. It is complete only when the module
    * serves, so call it in a request.

@@ -37,6 +37,13 @@ export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
 export { Loop, type LoopOptions, type Rest } from './loop.ts'
 export { currencyDigits, sumMoney, timesMoney } from './money.ts'
+export type {
+  CommandResult,
+  Operator,
+  OperatorMetric,
+  OperatorRequest,
+  SignedIn,
+} from './operator.ts'
 export type { RowValues } from './ordered-rows.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'

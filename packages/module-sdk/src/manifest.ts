@@ -73,6 +73,12 @@ export const Manifest = Type.Object(
         description: 'the hosts that it connects to; the plan shows them',
       }),
     ),
+    operator: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'it operates the application: it may run commands and call every route as any user; one module at most',
+      }),
+    ),
     listensTo: Type.Optional(
       Type.Array(Type.Union([Type.Literal('*'), Type.String({ pattern: EventType })]), {
         uniqueItems: true,

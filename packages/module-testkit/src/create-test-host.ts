@@ -15,7 +15,7 @@ import {
   tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
-import type { Event, ModulePlugin } from '@mortise/module-sdk'
+import type { CommandResult, Event, ModulePlugin } from '@mortise/module-sdk'
 import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
@@ -47,6 +47,10 @@ export interface TestHostOptions {
    * statements. The default is true. Turn it off for a test that counts or measures.
    */
   readonly rehearse?: boolean
+  /** Runs `app` for a module that operates the application; without it every command fails. */
+  readonly command?: (argv: readonly string[], onNotes?: (text: string) => void) => Promise<CommandResult>
+  /** Where the host says that it listens, for such a module. The default is loopback. */
+  readonly url?: string
 }
 
 /** A real host with its own real database. It serves `inject`, without a socket. */
@@ -115,6 +119,9 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     strict: true,
+    ...(options.command && {
+      operated: { run: options.command, url: () => options.url ?? 'http://127.0.0.1' },
+    }),
   })
   events.wake()
   await app.react?.()

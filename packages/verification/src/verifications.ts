@@ -10,6 +10,7 @@ import { hanging } from './runs/hanging/hanging.ts'
 import { jobs } from './runs/jobs/jobs.ts'
 import { kill } from './runs/kill/kill.ts'
 import { linearizability } from './runs/linearizability/linearizability.ts'
+import { misbehaving } from './runs/misbehaving/misbehaving.ts'
 import { move } from './runs/move/move.ts'
 import { outbox } from './runs/outbox/outbox.ts'
 import { overload } from './runs/overload/overload.ts'
@@ -34,6 +35,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   'temporary-folder': temporaryFolder,
   descriptors,
   hanging,
+  misbehaving,
   'changes-at-start': changesAtStart,
   duplicates,
   outbox,

@@ -10,6 +10,7 @@ import { namesOfBreaking } from '../plan/breaking/breaking-change.ts'
 import { isNewSource } from '../plan/is-new-source.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
+import { operatorText } from '../plan/summarize-plan.ts'
 
 // Without a terminal, only what drops data is asked: the operator chose the sources and the version
 // ranges, and the plan has been printed.
@@ -27,6 +28,7 @@ export async function consent(planned: Planned): Promise<void> {
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
   await confirmSources(fresh, Object.values(previous.modules), input)
   await confirmBuilders(planned.plans, input)
+  await confirmOperator(planned.plans, input)
   if (dryRun) return
   if (rollback?.snapshot) await confirmSnapshotLoss(directory, terminal, yes, rollback.snapshot.loss)
   else if (rollback && rollback.migrations.length > 0) await confirm(terminal, yes, 'Undo that?')
@@ -82,6 +84,12 @@ export async function confirmBuilders(
   if (changed.length === 0) return
   const names = changed.map(({ id, version }) => `${id} ${version}`).join(' and ')
   await confirm(terminal, yes, `${names} comes from another repository or workflow. Trust it?`)
+}
+
+/** Asks before a module may run commands and act as any user. */
+async function confirmOperator(plans: readonly Plan[], { terminal, yes = false }: Input): Promise<void> {
+  const next = plans.find(({ becomesOperator }) => becomesOperator)
+  if (next !== undefined) await confirm(terminal, yes, `${next.id} asks for ${operatorText}. Allow that?`)
 }
 
 /** Asks before breaking changes, also those that only the probe finds. */

@@ -105,6 +105,9 @@ export async function planOf(
     optional: manifest.optional ?? {},
     peers: peersOf(json),
     network: manifest.network ?? [],
+    /** Whether it may run commands and act as any user, and whether that is new. */
+    operator: manifest.operator === true,
+    becomesOperator: manifest.operator === true && known?.manifest.operator !== true,
     ...(await aboutPackage(json, directory)),
     deprecated: candidate.deprecated ?? null,
     ...dependencyChanges(now, previous ? before : []),

@@ -47,7 +47,8 @@ export async function plan(verified: Verified): Promise<Planned> {
   if (input.kind === 'pause') return nothing
   if (input.kind === 'disable' || input.kind === 'remove') {
     const isRemoval = input.kind === 'remove'
-    const purge = isRemoval && input.purge ? await planPurge(directory, input.names) : nothing.purge
+    const purge =
+      isRemoval && input.purge ? await planPurge(directory, input.names, verified.staging) : nothing.purge
     const dependants = await dependantsOf(directory, previous, verified.changed)
     for (const one of dependants) terminal.note(dependantText(one))
     await checkNotRequired(directory, previous, verified.changed, isRemoval ? 'removed' : 'disabled')

@@ -9,7 +9,7 @@ import type { HostPlan } from './host-plan.ts'
 import { listed } from './listed.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
-import { olderText, titleOf } from './summarize-plan.ts'
+import { olderText, operatorText, titleOf } from './summarize-plan.ts'
 
 /** All of a plan. */
 export function planText(plan: Plan): string {
@@ -43,6 +43,7 @@ export function planText(plan: Plan): string {
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],
     ['network', plan.network],
+    ['operates', plan.operator ? [operatorText] : []],
     [
       'peers',
       plan.peers.map(({ name, range, provided }) => `${name} ${range} (provided: ${provided ?? 'no'})`),

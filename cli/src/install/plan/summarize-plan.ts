@@ -36,6 +36,10 @@ export function titleOf({ id, version, replaces, isOlder }: Plan): string {
   return `${id} ${version}${replaces === null ? '' : ` (instead of ${replaces}${older})`}`
 }
 
+/** For a module whose manifest has `"operator": true`. */
+export const operatorText =
+  'the right to operate this application: to install and remove modules, change settings, and call every route as any user'
+
 function breakingLines({ breaking, replaces }: Plan): string[] {
   if (breaking.length > 0) return breaking.map(({ message }) => message)
   return [replaces === null ? 'nothing: no version of it is installed' : 'nothing in its files']
@@ -71,6 +75,7 @@ function askedBy(plan: Plan): string[] {
     ...(isOlder ? [`a downgrade from ${replaces}`] : []),
     ...(replaces === null && downgradeFrom !== null ? [`a downgrade: ${olderText(plan)}`] : []),
     ...(replacesContent === null ? [] : [`other content than the previous ${version}: raise the version`]),
+    ...(plan.operator ? [operatorText] : []),
     ...(network.length > 0 ? [`connections to ${network.join(', ')}`] : []),
     ...notesOf(plan),
     ...inside,

@@ -11,6 +11,7 @@ const packages: Readonly<Record<string, string>> = {
   'api-product': '@mortise/api-product',
   'api-event': '@mortise/api-event',
   'api-mcp': '@mortise/api-mcp',
+  'web-console': '@mortise/web-console',
 }
 
 const ownFolder = join(import.meta.dirname, '..', '..', '..')

@@ -7,6 +7,9 @@ export function checkConflicts(fresh: readonly ModulePackage[], all: readonly Mo
     if (module.manifest.id === 'host') throw conflictOf(module, 'its id is the name of the host')
     for (const route of module.manifest.routes) checkRoute(module, route, all)
     checkTables(module, all)
+    const other = all.find(({ manifest }) => manifest.operator && manifest.id !== module.manifest.id)
+    if (module.manifest.operator && other !== undefined)
+      throw conflictOf(module, `it operates the application, and so does ${other.manifest.id}`)
   }
 }
 

@@ -1,0 +1,121 @@
+import type { HeapProfiler } from 'node:inspector'
+import { Session } from 'node:inspector/promises'
+import { type Found, pathOf, placeIn } from './module-places.ts'
+
+// The heap of the main thread, watched from another one. V8 ends a process whose heap is full, and says
+// nothing of who filled it. Early on, V8 samples what is allocated and still in use,
+// with the stack of each sample. Nobody is blamed for garbage, or for what others hold.
+
+/** The part of the limit in use from which on allocations are sampled. */
+const SAMPLED = 0.4
+/** The part of the limit in use that is too much. */
+const FULL = 0.75
+/** The part of the limit that the module to blame holds at least, of what was sampled. */
+const BLAMED = 0.2
+/** One sample for so many bytes. */
+const SAMPLE = 256 * 1024
+/** Checks rest for so long after one that blamed nobody, in milliseconds: it collects all garbage. */
+const REST = 10_000
+
+/** What a module holds of the heap. */
+interface Held {
+  readonly found: Found
+  bytes: number
+  /** Of its largest line, whose location is in `found`. */
+  readonly most: number
+}
+
+export class HeapWatch {
+  readonly #limit: number
+  readonly #foldersOf: () => Promise<ReadonlyMap<string, string>>
+  readonly #onFull: (found: Found, reason: string) => Promise<void>
+  #session: Session | undefined
+  #checking: Promise<void> | undefined
+  #restsUntil = 0
+
+  /**
+   * @param limit the largest heap, in bytes; 0: nothing is watched
+   * @param onFull called with the module that fills the heap, and a sentence
+   */
+  constructor(
+    limit: number,
+    foldersOf: () => Promise<ReadonlyMap<string, string>>,
+    onFull: (found: Found, reason: string) => Promise<void>,
+  ) {
+    this.#limit = limit || Number.POSITIVE_INFINITY
+    this.#foldersOf = foldersOf
+    this.#onFull = onFull
+  }
+
+  /** @param used bytes, about */
+  check(used: number): void {
+    if (this.#checking !== undefined || performance.now() < this.#restsUntil) return
+    if (this.#session === undefined && used < SAMPLED * this.#limit) return
+    this.#checking = this.#check(used)
+      .catch(() => this.#end())
+      .finally(() => {
+        this.#checking = undefined
+      })
+  }
+
+  async #check(used: number): Promise<void> {
+    if (used < SAMPLED * this.#limit) return this.#end()
+    this.#session ??= await begin()
+    if (used < FULL * this.#limit) return
+    const held = await this.#heldIn(this.#session)
+    if (held === undefined) {
+      this.#restsUntil = performance.now() + REST
+      return
+    }
+    const { found, bytes } = held
+    const reason = `${found.module} fills the memory: it holds ${inMegabytes(bytes)} of ${inMegabytes(this.#limit)}, most of it from ${found.at}`
+    await this.#onFull(found, reason)
+  }
+
+  /** By the module that holds most; undefined if there is room without garbage, or nobody holds much. */
+  async #heldIn(session: Session): Promise<Held | undefined> {
+    const folders = await this.#foldersOf()
+    await session.post('HeapProfiler.collectGarbage')
+    // @types/node has no result for it.
+    const { usedSize } = (await session.post('Runtime.getHeapUsage')) as unknown as { usedSize: number }
+    if (usedSize < FULL * this.#limit) return undefined
+    const { profile } = await session.post('HeapProfiler.getSamplingProfile')
+    const held = new Map<string, Held>()
+    addHeld(held, profile.head, folders)
+    const [most] = [...held.values()].sort((one, other) => other.bytes - one.bytes)
+    return most !== undefined && most.bytes >= BLAMED * this.#limit ? most : undefined
+  }
+
+  #end(): void {
+    this.#session?.post('HeapProfiler.stopSampling').catch(() => {})
+    this.#session?.disconnect()
+    this.#session = undefined
+  }
+}
+
+async function begin(): Promise<Session> {
+  const session = new Session()
+  session.connectToMainThread()
+  await session.post('HeapProfiler.startSampling', { samplingInterval: SAMPLE })
+  return session
+}
+
+/** What a node of the profile and all that it calls hold counts for the innermost module. */
+function addHeld(
+  held: Map<string, Held>,
+  { callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode,
+  folders: ReadonlyMap<string, string>,
+  caller?: Found,
+): void {
+  const found = placeIn([{ path: pathOf(callFrame.url), line: callFrame.lineNumber + 1 }], folders) ?? caller
+  if (found !== undefined && selfSize > 0) {
+    const { bytes, ...before } = held.get(found.folder) ?? { found, bytes: 0, most: 0 }
+    held.set(found.folder, {
+      ...(selfSize > before.most ? { found, most: selfSize } : before),
+      bytes: bytes + selfSize,
+    })
+  }
+  for (const child of children) addHeld(held, child, folders, found)
+}
+
+const inMegabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`

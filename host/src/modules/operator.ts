@@ -1,0 +1,63 @@
+import type { CommandResult, Operator } from '@mortise/module-sdk'
+import type { FastifyInstance } from 'fastify'
+import type { ActingTokens } from '../callers/acting.ts'
+import type { MetricFamily } from '../telemetry/prometheus-format.ts'
+
+/** The commands that an operator may run. */
+const commands = new Set(
+  'module-list module-history module-info module-install module-remove module-upgrade module-enable module-disable module-pause module-rollback search config audit events work doctor'.split(
+    ' ',
+  ),
+)
+const options = new Set(
+  'dry-run plan yes settle allow-new purge restore-snapshot for outdated limit before fix'.split(' '),
+)
+
+/** What a process knows of itself for its operator. */
+export interface OperatedProcess {
+  /** @param argv the command and all that follows */
+  run(argv: readonly string[], onNotes?: (text: string) => void): Promise<CommandResult>
+  /** Where it listens; '' before it does. */
+  url(): string
+}
+
+interface Operated {
+  readonly app: FastifyInstance
+  readonly tokens: ActingTokens
+  readonly metrics: () => Promise<readonly MetricFamily[]>
+  readonly publicUrl: string | undefined
+  /** Absent in a host that no command started: a probe, a test. */
+  readonly process: OperatedProcess | undefined
+}
+
+/** What one module may do: see `Operator`. */
+export function operatorOf({ app, tokens, metrics, publicUrl, process }: Operated): Operator {
+  return {
+    signIn: (token) => tokens.signIn(token),
+    call: (user, { method, path, headers = {}, body, remoteAddress }) =>
+      tokens.as(user, (token) =>
+        app.inject({
+          method: method as 'GET',
+          url: app.prefix + path,
+          headers: { ...headers, authorization: `Bearer ${token}` },
+          ...(body !== undefined && { payload: body }),
+          ...(remoteAddress !== undefined && { remoteAddress }),
+        }),
+      ),
+    run: async (command, words = [], given = {}, onNotes) => {
+      if (!commands.has(command)) throw new TypeError(`an operator may not run "app ${command}"`)
+      const chosen = Object.entries(given).map(([name, value]) => {
+        if (!options.has(name)) throw new TypeError(`an operator may not use the option --${name}`)
+        return value === true ? `--${name}` : `--${name}=${value}`
+      })
+      if (process === undefined) throw new Error('no command started this host, so it cannot run one')
+      return await process.run([command, ...chosen, '--', ...words], onNotes)
+    },
+    metrics,
+    get isPrivate() {
+      return publicUrl?.startsWith('https:') === true || isLoopback(process?.url() ?? '')
+    },
+  }
+}
+
+const isLoopback = (url: string) => /^http:\/\/(127\.[\d.]+|\[::1\])[:/]/.test(`${url}/`)

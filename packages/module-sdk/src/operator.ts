@@ -1,0 +1,75 @@
+import type { LightMyRequestResponse } from 'fastify'
+
+/** A user, with the scopes of the token that they signed in with. */
+export interface SignedIn {
+  /** As in `caller.id`. */
+  readonly id: string
+  readonly scopes: readonly string[]
+  /** Epoch milliseconds; undefined if the token does not say. */
+  readonly issuedAt: number | undefined
+  /** Of the token, in epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+/** A request to the application itself. */
+export interface OperatorRequest {
+  readonly method: string
+  /** With the query, and without the base path: `/purchase?status=pending`. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer | undefined
+  /** The address that the limits count. */
+  readonly remoteAddress?: string | undefined
+}
+
+/** What a command has printed. */
+export interface CommandResult {
+  readonly exitCode: number
+  /** The document of `--json`; undefined if it printed none. */
+  readonly document: unknown
+  /** What it said to people. */
+  readonly notes: string
+}
+
+/** A metric as `/metrics` has it. */
+export interface OperatorMetric {
+  readonly name: string
+  readonly samples: readonly {
+    /** After the name: `_bucket`. */
+    readonly suffix?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly value: number
+  }[]
+}
+
+/**
+ * What the host gives to the one module whose manifest has `"operator": true`. The plan of its
+ * installation says what that means.
+ */
+export interface Operator {
+  /** @throws {Problem} 401 if the token is not valid; 503 if its issuer's keys are unavailable */
+  signIn(token: string): Promise<SignedIn>
+  /**
+   * A request in this process, as the user. It is validated and limited as over HTTP, and does what the
+   * scopes allow.
+   */
+  call(user: Pick<SignedIn, 'id' | 'scopes'>, request: OperatorRequest): Promise<LightMyRequestResponse>
+  /**
+   * Runs `app <command> --json` for this application, as the user of the host. It resolves for every
+   * exit code.
+   * @param words its arguments; never read as options
+   * @param options `{ 'dry-run': true, settle: '10' }`
+   * @param onNotes gets what it says to people, while it runs
+   * @throws {TypeError} for a command or an option that no operator may use
+   */
+  run(
+    command: string,
+    words?: readonly string[],
+    options?: Readonly<Record<string, string | true>>,
+    onNotes?: (text: string) => void,
+  ): Promise<CommandResult>
+  /** Every metric of the application. */
+  metrics(): Promise<readonly OperatorMetric[]>
+  /** Whether nobody on the way reads along: it listens on loopback, or `publicUrl` is https. */
+  readonly isPrivate: boolean
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  existsSync,
+)
+const built = fileURLToPath(new URL('../../dist/page/index.html', import.meta.url))
+
+/** Why the page cannot be opened here; false where it can. */
+export const noBrowser = !executablePath
+  ? 'no Chromium on this machine: apt-get install chromium'
+  : existsSync(built)
+    ? false
+    : 'the page is not built: npm run build'
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url))
+/** Where the pictures of a run are: git ignores it. */
+export const pictures = join(checkout, '.tap', 'console')
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** A Chromium until the test ends. */
+export async function openBrowser(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: executablePath as string,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** What must not happen in a page: errors, and requests to anywhere else. */
+export interface Complaints {
+  readonly list: string[]
+  /** Problems that the test causes by intent. */
+  expected: RegExp
+}
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  size: Size = { width: 1280, height: 800 },
+  colorScheme: 'light' | 'dark' = 'light',
+) {
+  const page = await browser.newPage({ viewport: size, colorScheme, reducedMotion: 'reduce' })
+  page.setDefaultTimeout(20_000)
+  const complaints: Complaints = { list: [], expected: /^$/ }
+  page.on('pageerror', (error) => complaints.list.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    // A refused request is a line of the console, too: `response` has its status and path.
+    if (message.type() === 'error' && !/^Failed to load resource/.test(message.text()))
+      complaints.list.push(`console: ${message.text()}`)
+  })
+  page.on('response', (response) => {
+    const what = `${response.status()} ${response.request().method()} ${new URL(response.url()).pathname}`
+    if (response.status() >= 400 && !complaints.expected.test(what)) complaints.list.push(what)
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) complaints.list.push(`elsewhere: ${request.url()}`)
+  })
+  return { page, complaints }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds on the page as it is, WCAG 2.2 AA: each as one line. */
+export async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return await page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+    const { violations } = await (globalThis as any).axe.run({ runOnly: tags })
+    type Violation = { impact: string; id: string; help: string; nodes: { html: string }[] }
+    return (violations as Violation[])
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(
+        ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+      )
+  })
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  const path = join(pictures, `${name}.png`)
+  mkdirSync(dirname(path), { recursive: true })
+  await page.screenshot({ path })
+}
+
+/** How many pixels the page is wider than its window. */
+export const overflow = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth')
