@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningHost } from './running-host.ts'
 import { testOnEngines } from './test-on-engines.ts'
@@ -59,6 +61,23 @@ testOnEngines(
     t.strictSame((await send(ann, 'GET', '/cart')).body, priced)
     ended.abort()
     await Promise.all(buyers)
+
+    const form = new FormData()
+    form.set('format', 'jsonl')
+    // As the README of api-product loads its sample.
+    const store = join(directory, '.app', 'store')
+    const stored = (await readdir(store)).find((name) => name.includes('api-product')) as string
+    form.set('file', new Blob([await readFile(join(store, stored, 'sample.jsonl'))]))
+    const begun = await fetch(`${url}/product/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${root}` },
+      body: form,
+    })
+    t.equal(begun.status, 202)
+    const { id } = (await begun.json()) as { id: string }
+    const progress = async () => (await send(root, 'GET', `/product/import/${id}`)).body
+    while ((await progress()).status !== 'completed') await pause(20)
+    t.match(await progress(), { products: 50, created: 49, changed: 1, errors: [] })
     t.strictSame(failures, [])
     t.ok(sold.priced > 0 && sold.opaque > 0)
     t.equal(await stock(), 999_998 - sold.priced * 2, 'no purchase without a price took stock')

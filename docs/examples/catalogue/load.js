@@ -1,5 +1,5 @@
-// node load.js <url of the host> <token with product:manage>: creates the products of products.jsonl. Products that are
-// there already stay as they are, so it can run again.
+// node load.js <url of the host> <token with product:manage>: creates the products of the sample of api-product. Products
+// that are there already stay as they are, so it can run again.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,7 +8,11 @@ if (!token) {
   console.error('Write: node load.js <url of the host> <token with the scope product:manage>')
   process.exit(2)
 }
-const lines = (await readFile(join(import.meta.dirname, 'products.jsonl'), 'utf8')).trim().split('\n')
+const lines = (
+  await readFile(join(import.meta.dirname, '../../../packages/api-product/sample.jsonl'), 'utf8')
+)
+  .trim()
+  .split('\n')
 const counts = { 201: 0, 409: 0 }
 for (const body of lines) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

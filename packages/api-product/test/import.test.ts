@@ -251,6 +251,6 @@ testOnEngines('an import that was interrupted continues where it was', async (t)
 
 testOnEngines('the sample catalogue can be imported', async (t) => {
   const { import: imported } = await shop(t)
-  const sample = new URL('../../../docs/examples/catalogue/products.jsonl', import.meta.url)
+  const sample = new URL('../sample.jsonl', import.meta.url)
   t.match(await imported(await readFile(sample, 'utf8'), 'jsonl'), { status: 'completed', created: 50 })
 })
