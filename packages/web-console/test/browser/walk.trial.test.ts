@@ -36,7 +36,7 @@ t.test('a random walk meets no error in the page or the host', { skip }, async (
   }
   await shopping
   t.comment(`seed ${seed}: ${steps} steps`)
-  t.ok(steps > seconds / 2, `${steps} steps`)
+  t.ok(steps > 5, `${steps} steps`)
   t.same(complaints.list, [], `no error in the page, seed ${seed}`)
   t.same(
     said.filter((text) => /"level":(50|60)/.test(text)),
