@@ -15,7 +15,6 @@ import { callRunningHost } from './control/call-running-host.ts'
 import { ControlListener } from './control/control-listener.ts'
 import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
-import { processOf } from './control/run-command.ts'
 import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED } from './control/write-pause.ts'
 import { importPendingRecords } from './events/pending-records.ts'
@@ -191,7 +190,14 @@ export class Application implements Serving {
           logger: log,
           notReady: () => notReady(parts, shutdown),
           hostsDiffer: async () => (await serving.promise).#heartbeats?.hostsDiffer === true,
-          operated: command === undefined ? undefined : processOf(directory, command, () => url()),
+          operated:
+            command === undefined
+              ? undefined
+              : {
+                  run: async (...given) =>
+                    (await import('./control/run-command.ts')).runCommand(command, directory, ...given),
+                  url: () => url(),
+                },
           metrics: {
             requests: metrics.requests,
             read: async () => (isWorker ? metricsOfAll(directory) : (await serving.promise).metrics()),

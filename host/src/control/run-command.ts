@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process'
 import type { CommandResult } from '@mortise/module-sdk'
-import type { OperatedProcess } from '../modules/operator.ts'
 
 /** A command that hangs ends after this time, in milliseconds. An installation asks registries. */
 const TIMEOUT = 600_000
 const MOST_OUTPUT = 64 * 1024 * 1024
 
-/** @param program the file of the command `app` */
-export const processOf = (directory: string, program: string, url: () => string): OperatedProcess => ({
-  run: (argv, onNotes) => runCommand(program, directory, argv, onNotes),
-  url,
-})
-
-function runCommand(
+/**
+ * Runs the command `app` for the application in `directory`.
+ * @param program its file
+ * @param argv the command and all that follows
+ * @param onNotes gets what it says to people, while it runs
+ */
+export function runCommand(
   program: string,
   directory: string,
   [command = '', ...argv]: readonly string[],

@@ -3,8 +3,8 @@ import { Session } from 'node:inspector/promises'
 import { type Found, pathOf, placeIn } from './module-places.ts'
 
 // The heap of the main thread, watched from another one. V8 ends a process whose heap is full, and says
-// nothing of who filled it. Early on, V8 samples what is allocated and still in use,
-// with the stack of each sample. Nobody is blamed for garbage, or for what others hold.
+// nothing of who filled it. Under pressure V8 samples what is allocated and still in use, with the stack
+// of each sample. Nobody is blamed for garbage, or for what others hold.
 
 /** The part of the limit in use from which on allocations are sampled. */
 const SAMPLED = 0.4

@@ -3,7 +3,7 @@ import { ActingTokens } from '../../src/callers/acting.ts'
 import { mintToken } from '../../src/callers/mint-token.ts'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
 import { User } from '../../src/callers/user.ts'
-import { processOf } from '../../src/control/run-command.ts'
+import { runCommand } from '../../src/control/run-command.ts'
 import { operatorOf } from '../../src/modules/operator.ts'
 
 const issuer = {
@@ -101,7 +101,7 @@ t.test('a command is a process of its own, with the folder of the application', 
   const heard: string[] = []
   const onNotes = (text: string) => heard.push(text)
   const runIn = (file: string) =>
-    processOf('/srv/shop', `${folder}/${file}`, () => '').run(['module-list', '--', 'x'], onNotes)
+    runCommand(`${folder}/${file}`, '/srv/shop', ['module-list', '--', 'x'], onNotes)
   t.same(await runIn('app.js'), {
     ...{ exitCode: 4, notes: 'said to people\n' },
     document: ['module-list', '--json', '--dir', '/srv/shop', '--', 'x'],

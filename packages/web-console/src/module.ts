@@ -8,7 +8,7 @@ export const { plugin, problem, responses } = defineModule('web-console', {
     'page-not-built': {
       status: 404,
       title: 'The page of the console is not built',
-      detail: 'Run "npm run build" in the folder of the package web-console, and install it again.',
+      detail: 'Run "node .dev/setup.js --all" in the checkout, then remove the module and install it again.',
     },
     'asset-not-found': {
       status: 404,

@@ -10,6 +10,10 @@ const FIRST_VIEW = 60_000
 
 const WIDE = { width: 1280, height: 800 }
 const SMALL = { width: 375, height: 740 }
+const sizes = [
+  [WIDE, 'light'],
+  [SMALL, 'dark'],
+] as const
 
 t.test('an operator works with the console', { skip }, async (t) => {
   const shop = await openShop(t, ['api-cart', 'api-product', 'api-event', 'web-console'])
@@ -194,17 +198,14 @@ t.test('an operator works with the console', { skip }, async (t) => {
       '/audit',
       '/nowhere',
     ]
-    for (const [size, scheme] of [
-      [WIDE, 'light'],
-      [SMALL, 'dark'],
-    ] as const) {
-      await page.setViewportSize(size)
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-      for (const view of views) {
-        await goInside(page, `${shop.url}/console${view}`)
+    await open('')
+    for (const view of views) {
+      await goInside(page, `${shop.url}/console${view}`)
+      for (const [size, colorScheme] of sizes) {
+        await page.setViewportSize(size)
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await settled(page)
-        const name = `${view.replace(/[^a-z]+/g, '-').slice(0, 24) || 'now'}-${size.width}`
-        await picture(page, name)
+        await picture(page, `${view.replace(/[^a-z]+/g, '-').slice(0, 24) || 'now'}-${size.width}`)
         t.same(await barriers(page), [], `${view || '/'} at ${size.width}`)
         t.ok((await overflow(page)) <= 0, `${view || '/'} fits ${size.width} pixels`)
       }
@@ -263,6 +264,34 @@ t.test('an operator works with the console', { skip }, async (t) => {
     await window.getByRole('button', { name: 'Close' }).last().click()
     await nav('Purchases').waitFor({ state: 'detached' })
     t.equal((await fetch(`${shop.url}/purchase`)).status, 404)
+  })
+
+  await step('with changes off it shows the command to type', async (t) => {
+    shop.run('config', 'set', 'web-console.changes', 'false')
+    await open('/modules/api-cart')
+    await page.getByText('Changes off').first().waitFor()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    const window = page.getByRole('dialog')
+    await window.getByText('app module-disable api-cart', { exact: true }).waitFor()
+    t.equal(await window.getByRole('button', { name: 'Run it' }).count(), 0)
+    await page.keyboard.press('Escape')
+  })
+
+  await step('a token that only looks signs in, and is offered no change', async (t) => {
+    const scope = 'operator:read purchase:read event:read'
+    const { token } = shop.run('token', 'bob', '--scope', scope)
+    const context = await browser.newContext()
+    const looking = await context.newPage()
+    await looking.goto(`${shop.url}/console/modules/api-cart`)
+    await looking.getByLabel('Token').fill(token)
+    await looking.getByRole('button', { name: 'Sign in' }).click()
+    await looking.getByText('Looks only').first().waitFor()
+    await looking.getByText('@mortise/api-cart').first().waitFor()
+    t.equal(await looking.getByRole('button', { name: /Remove|Disable|Upgrade/ }).count(), 0)
+    await looking.goto(`${shop.url}/console/modules/-/generations`)
+    await looking.getByText('Generation 1').first().waitFor()
+    t.equal(await looking.getByRole('button', { name: /Roll back/ }).count(), 0)
+    await context.close()
   })
 
   await step('signs out, and the page says so when its session is gone', async (t) => {

@@ -150,7 +150,9 @@ async function shopUntil(shop: Shop, end: number): Promise<void> {
     const body = { product: 'tea', quantity: 1 }
     await shop.as(`caller-${turn % 8}`, 'PUT', '/cart', { items: [body] })
     for (let reads = 0; reads < 3 + (turn % 5); reads++) await shop.as('alice', 'GET', '/product?rpp=20')
-    if (turn % 40 === 0) await shop.as('alice', 'POST', '/purchase', { items: [{ ...body, product: 'cup' }] })
+    const bought = ['cup', 'tea', 'cup-glass'].slice(0, 1 + ((turn / 40) % 3))
+    const items = bought.map((product, at) => ({ product, quantity: 1 + ((turn / 40 + at) % 3) }))
+    if (turn % 40 === 0) await shop.as('alice', 'POST', '/purchase', { items })
     await new Promise((resolve) => setTimeout(resolve, 60 + 50 * Math.sin(turn / 40)))
   }
 }
