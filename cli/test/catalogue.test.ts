@@ -61,6 +61,9 @@ testOnEngines(
     t.strictSame((await send(ann, 'GET', '/cart')).body, priced)
     ended.abort()
     await Promise.all(buyers)
+    t.strictSame(failures, [])
+    t.ok(sold.priced > 0 && sold.opaque > 0)
+    t.equal(await stock(), 999_998 - sold.priced * 2, 'no purchase without a price took stock')
 
     const form = new FormData()
     form.set('format', 'jsonl')
@@ -78,8 +81,5 @@ testOnEngines(
     const progress = async () => (await send(root, 'GET', `/product/import/${id}`)).body
     while ((await progress()).status !== 'completed') await pause(20)
     t.match(await progress(), { products: 50, created: 49, changed: 1, errors: [] })
-    t.strictSame(failures, [])
-    t.ok(sold.priced > 0 && sold.opaque > 0)
-    t.equal(await stock(), 999_998 - sold.priced * 2, 'no purchase without a price took stock')
   },
 )

@@ -8,11 +8,8 @@ if (!token) {
   console.error('Write: node load.js <url of the host> <token with the scope product:manage>')
   process.exit(2)
 }
-const lines = (
-  await readFile(join(import.meta.dirname, '../../../packages/api-product/sample.jsonl'), 'utf8')
-)
-  .trim()
-  .split('\n')
+const sample = join(import.meta.dirname, '../../../packages/api-product/sample.jsonl')
+const lines = (await readFile(sample, 'utf8')).trim().split('\n')
 const counts = { 201: 0, 409: 0 }
 for (const body of lines) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { sql } from '@mortise/module-sdk'
 import type { TestCaller, TestHost } from '@mortise/module-testkit'
 import type { Test } from 'tap'
-import { runImport } from '../src/import/imports.ts'
+import { runImport, startImport } from '../src/import/imports.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
 type Format = 'csv' | 'jsonl'
@@ -235,9 +235,10 @@ testOnEngines('an import that was interrupted continues where it was', async (t)
   const { host, manager } = await shop(t)
   const { database } = host
   const check = () => []
-  const file = Array.from({ length: 200 }, (_, index) => line(`p-${index}`)).join('')
-  const { id } = (await start(manager, file, 'jsonl')).json()
-  t.teardown(() => host.reacted())
+  const bytes = Buffer.from(Array.from({ length: 200 }, (_, index) => line(`p-${index}`)).join(''))
+  const file = { name: '', mediaType: '', bytes }
+  // Without a job, which the host would begin.
+  const { id } = await database.transaction(() => startImport({ file, format: 'jsonl' }))
   const progress = async () => (await manager.get(`/product/import/${id}`)).json()
   await t.rejects(runImport(database, id, check, new Interruption(2).signal), /interrupted/)
   t.match(await progress(), { status: 'running', products: 200, done: 100, created: 100 })

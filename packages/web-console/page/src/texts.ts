@@ -284,10 +284,11 @@ export const texts = {
       list: 'One on each line.',
       json: 'JSON.',
       unchanged: 'No change',
-      range: (minimum: number | undefined, maximum: number | undefined) =>
-        [minimum !== undefined && `at least ${minimum}`, maximum !== undefined && `at most ${maximum}`]
-          .filter(Boolean)
-          .join(', '),
+      range: (minimum: number | undefined, maximum: number | undefined) => {
+        if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`
+        if (minimum !== undefined) return `at least ${minimum}`
+        return maximum === undefined ? '' : `at most ${maximum}`
+      },
     },
     states: {
       active: 'Active',

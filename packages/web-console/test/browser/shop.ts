@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
 const at = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
+const sample = 'packages/api-product/sample.jsonl'
 const door = at('cli/bin.js')
 
 /** Rate limits count one address, and nobody balances load: neither is tried here. */
@@ -96,7 +97,7 @@ async function stopped(host: ChildProcess): Promise<void> {
 
 /** The products of the example, with what each has. */
 export async function fillCatalogue(shop: Shop): Promise<void> {
-  const lines = readFileSync(at('docs/examples/catalogue/products.jsonl'), 'utf8').trim().split('\n')
+  const lines = readFileSync(at(sample), 'utf8').trim().split('\n')
   for (const line of lines) await shop.as('root', 'POST', '/product', JSON.parse(line))
 }
 

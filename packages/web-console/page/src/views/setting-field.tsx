@@ -8,11 +8,12 @@ export interface Field {
   readonly choices: readonly string[]
   readonly schema: Schema
   readonly isSecret: boolean
+  readonly isSet: boolean
   readonly range: string
 }
 
 /** The form of a setting, from its schema, or else from its default. */
-export function fieldOf({ schema = {}, default: byDefault, value, secret }: Setting): Field {
+export function fieldOf({ schema = {}, default: byDefault, value, secret, source }: Setting): Field {
   const choices = (
     schema.enum ??
     schema.anyOf?.map((one) => (one as { const?: unknown }).const) ??
@@ -33,7 +34,8 @@ export function fieldOf({ schema = {}, default: byDefault, value, secret }: Sett
             ? 'list'
             : 'json'
   const { minimum, maximum } = schema
-  return { kind, choices, schema, isSecret, range: t.range(minimum, maximum) }
+  const isSet = source !== 'none' && source !== 'default'
+  return { kind, choices, schema, isSecret, isSet, range: t.range(minimum, maximum) }
 }
 
 function typeOf(value: unknown): string {
@@ -123,7 +125,8 @@ export function Entry({ field, id, describedBy, text, isInvalid, isReadOnly, set
       />
     )
   const typed = { ...shared, autocomplete: 'off', readOnly: isReadOnly, onInput: type } as const
-  if (field.isSecret) return <input {...typed} type="password" placeholder={t.secret} />
+  if (field.isSecret)
+    return <input {...typed} type="password" placeholder={field.isSet ? t.secret : t.secretUnset} />
   const isNumber = field.kind === 'integer' || field.kind === 'number'
   return <input {...typed} type="text" inputMode={isNumber ? 'numeric' : 'text'} />
 }
