@@ -120,7 +120,7 @@ async function publishNewCart(root: string, previous: string): Promise<void> {
   const description = join(folder, 'package', 'package.json')
   const json = JSON.parse(await readFile(description, 'utf8'))
   await writeFile(description, JSON.stringify({ ...json, version: '1.1.0' }))
-  const migration = join(folder, 'package', 'migrations', '004-gift')
+  const migration = join(folder, 'package', 'migrations', '005-gift')
   await writeFile(`${migration}.sql`, 'ALTER TABLE cart ADD COLUMN gift TEXT;')
   await writeFile(`${migration}.down.sql`, 'ALTER TABLE cart DROP COLUMN gift;')
   await create({ file: join(packages, 'mortise-api-cart-1.1.0.tgz'), cwd: folder, gzip: true }, ['package'])

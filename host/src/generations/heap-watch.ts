@@ -14,8 +14,12 @@ const FULL = 0.75
 const BLAMED = 0.2
 /** One sample for so many bytes. */
 const SAMPLE = 256 * 1024
-/** Checks rest for so long after one that blamed nobody, in milliseconds: it collects all garbage. */
+/**
+ * Checks rest for so long after one that blamed nobody, in milliseconds, since it collects all garbage:
+ * unless a further part of the limit comes into use.
+ */
 const REST = 10_000
+const FURTHER = 0.04
 
 /** What a module holds of the heap. */
 interface Held {
@@ -31,7 +35,7 @@ export class HeapWatch {
   readonly #onFull: (found: Found, reason: string) => Promise<void>
   #session: Session | undefined
   #checking: Promise<void> | undefined
-  #restsUntil = 0
+  #rest = { until: 0, below: 0 }
 
   /**
    * @param limit the largest heap, in bytes; 0: nothing is watched
@@ -49,7 +53,8 @@ export class HeapWatch {
 
   /** @param used bytes, about */
   check(used: number): void {
-    if (this.#checking !== undefined || performance.now() < this.#restsUntil) return
+    if (this.#checking !== undefined) return
+    if (performance.now() < this.#rest.until && used < this.#rest.below) return
     if (this.#session === undefined && used < SAMPLED * this.#limit) return
     this.#checking = this.#check(used)
       .catch(() => this.#end())
@@ -64,7 +69,7 @@ export class HeapWatch {
     if (used < FULL * this.#limit) return
     const held = await this.#heldIn(this.#session)
     if (held === undefined) {
-      this.#restsUntil = performance.now() + REST
+      this.#rest = { until: performance.now() + REST, below: used + FURTHER * this.#limit }
       return
     }
     const { found, bytes } = held

@@ -58,7 +58,7 @@ function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[]
   if (access === 'caller' && isWrite(String(method))) codes.push('cross-site')
   if (mayNotFit(schema?.params as TSchema | undefined)) codes.push('not-found')
   if (isProtected(route)) codes.push(...protectedCodes)
-  return codes
+  return [...new Set(codes)]
 }
 
 /** Whether a path can have a parameter that its schema refuses: not if any text is valid. */

@@ -8,10 +8,13 @@ import { sampleTarball } from './sample-module.ts'
 /** In MiB: a heap that is full after some seconds. */
 process.env.NODE_OPTIONS = '--max-old-space-size=300'
 
+/** Twice is enough on a quiet machine. */
+const MOST = 4
+
 /** Code by name: what a request allocates. */
 const allocates = {
   keeps: `kept ??= []
-    setInterval(() => kept.push(Array.from({ length: 200_000 }, (_, at) => at + 0.5)), 20)`,
+    setInterval(() => kept.push(Array.from({ length: 200_000 }, (_, at) => at + 0.5)), 40)`,
   drops: `const end = Date.now() + 3_000
     while (Date.now() < end) {
       dropped = Array.from({ length: 200_000 }, (_, at) => ({ at }))
@@ -46,11 +49,11 @@ t.test('a module that fills the memory ends the host, and is in quarantine', asy
       ({ status }) => status,
       () => 0,
     )
-  for (let time = 1; time <= 2; time += 1) {
-    await statusOf('/hello', { with: 'keeps' })
-    await until(
-      () => (host.stderr.match(/The host ended: process \d+ was ended by SIGKILL/g) ?? []).length === time,
-    )
+  const ends = () => host.stderr.match(/The host ended: /g)?.length ?? 0
+  // If others leave the machine too little, V8 ends the process first, and nobody is blamed for that.
+  for (let before = ends(); (await statusOf('/hello', { with: 'keeps' })) === 200; before = ends()) {
+    t.ok(before < MOST, `it ends for the ${before + 1}. time`)
+    await until(() => ends() > before)
     await until(async () => (await statusOf('/other')) === 200)
   }
   t.equal(await statusOf('/hello'), 503)
