@@ -58,7 +58,7 @@ export async function openPage(
   colorScheme: 'light' | 'dark' = 'light',
 ) {
   const page = await browser.newPage({ viewport: size, colorScheme, reducedMotion: 'reduce' })
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const complaints: Complaints = { list: [], expected: /^$/ }
   page.on('pageerror', (error) => complaints.list.push(`error: ${error.message}`))
   page.on('console', (message) => {
