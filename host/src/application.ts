@@ -76,7 +76,6 @@ export class Application implements Serving {
   readonly #control: FastifyInstance
   readonly #stopReporting: readonly (() => void)[]
   readonly #heartbeats: HostHeartbeats | undefined
-  #url = ''
   #options: StartOptions = {}
   #cut = 0
 
@@ -176,13 +175,6 @@ export class Application implements Serving {
   ): Promise<Application> {
     const { config, log, storage, metrics, watch } = parts
     const isWorker = worker !== undefined
-    let url = () => ''
-    serving.promise.then(
-      (application) => {
-        url = () => application.url
-      },
-      () => {},
-    )
     try {
       const installed = await InstalledModules.start(
         {
@@ -196,7 +188,7 @@ export class Application implements Serving {
               : {
                   run: async (...given) =>
                     (await import('./control/run-command.ts')).runCommand(command, directory, ...given),
-                  url: () => url(),
+                  url: () => parts.address.url,
                 },
           metrics: {
             requests: metrics.requests,
@@ -243,7 +235,7 @@ export class Application implements Serving {
 
   /** The URL that it serves on, base path included. */
   get url(): string {
-    return this.#url
+    return this.#parts.address.url
   }
 
   /** Rejects if it must stop: a BrokenStorageError, or an uncaught error. End the process then. */
@@ -382,7 +374,7 @@ export class Application implements Serving {
     await once(this.#server, 'listening')
     parent?.keep(this.#server, wish)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
-    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
+    this.#parts.address.url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${basePath}`
     this.#options = { host, port: port === undefined ? undefined : taken }
   }
 

@@ -55,6 +55,8 @@ export interface LastingParts {
   readonly log: FastifyBaseLogger
   readonly storage: Storage
   readonly hold: WritePause
+  /** Where it listens; '' before it does. */
+  readonly address: { url: string }
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
   readonly shares: ConcurrencyLimit
@@ -127,6 +129,7 @@ export async function openLastingParts(
   return {
     ...{ config, log, storage, metrics, secrets, loop, watch, guard, events, tracing, close },
     hold: new WritePause(storage, config),
+    address: { url: '' },
     limits: config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit),
     shares: new ConcurrencyLimit(config.server.maxConnectionsPerAddress),
     tokens: createTokenVerifier({
