@@ -3,9 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { started } from './late-modules.ts'
-import { copiesOf, type TestApplication } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
+import { copiesWithHarm, started } from './late-modules.ts'
+import type { TestApplication } from './run-app.ts'
 
 // Half a minute of waiting at most, side by side: most of it is `host.blockedSeconds`, here 1.
 process.env.APP_HOST_BLOCKED_SECONDS = '1'
@@ -36,25 +35,7 @@ const innocent = {
   sleeps: 'await new Promise((done) => setTimeout(done, 2_500))',
 }
 
-const copies = copiesOf(async ({ root, run }) => {
-  const branches = Object.entries({ ...blocks, ...innocent }).map(
-    ([name, code]) => `if (request.headers.with === '${name}') { ${code} }`,
-  )
-  const plugin = `app.get('/hello', { config: { access: 'public' } }, async (request) => {
-    ${branches.join('\n')}
-    return { version: '1.0.0' }
-  })`
-  for (const [id, more] of [
-    ['hello', { plugin }],
-    ['other', {}],
-  ] as const) {
-    const { exitCode, stdout } = await run(
-      'module-install',
-      await sampleTarball(join(root, `${id}.tgz`), { id, ...more }),
-    )
-    if (exitCode !== 0) throw new Error(stdout)
-  }
-})
+const copies = copiesWithHarm({ ...blocks, ...innocent })
 
 async function endsOf({ directory }: TestApplication) {
   const folder = join(directory, '.app', 'ends')

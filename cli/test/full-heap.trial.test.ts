@@ -1,9 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { started, until } from './late-modules.ts'
-import { copiesOf } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
+import { copiesWithHarm, started, until } from './late-modules.ts'
 
 /** In MiB: a heap that is full after some seconds. */
 process.env.NODE_OPTIONS = '--max-old-space-size=300'
@@ -22,24 +20,7 @@ const allocates = {
     }`,
 }
 
-const copies = copiesOf(async ({ root, run }) => {
-  const plugin = `let kept
-  let dropped
-  app.get('/hello', { config: { access: 'public' } }, async (request) => {
-    ${Object.entries(allocates)
-      .map(([name, code]) => `if (request.headers.with === '${name}') { ${code} }`)
-      .join('\n')}
-    return { version: '1.0.0' }
-  })`
-  for (const [id, more] of [
-    ['hello', { plugin }],
-    ['other', {}],
-  ] as const) {
-    const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...more })
-    const { exitCode, stdout } = await run('module-install', file)
-    if (exitCode !== 0) throw new Error(stdout)
-  }
-})
+const copies = copiesWithHarm(allocates, 'let kept\n  let dropped\n  ')
 
 t.test('a module that fills the memory ends the host, and is in quarantine', async (t) => {
   const application = await copies(t)

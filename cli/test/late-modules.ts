@@ -39,6 +39,30 @@ export function withLateModules(t: Test): Promise<TestApplication> {
   return copies(t)
 }
 
+/**
+ * Copies of an application with `hello`, whose `GET /hello` runs the code that the header `with` names, and
+ * with `other`, which does nothing.
+ * @param declared code before the route
+ */
+export const copiesWithHarm = (codes: Readonly<Record<string, string>>, declared = '') =>
+  copiesOf(async ({ root, run }) => {
+    const branches = Object.entries(codes).map(
+      ([name, code]) => `if (request.headers.with === '${name}') { ${code} }`,
+    )
+    const plugin = `${declared}app.get('/hello', { config: { access: 'public' } }, async (request) => {
+    ${branches.join('\n')}
+    return { version: '1.0.0' }
+  })`
+    for (const [id, more] of [
+      ['hello', { plugin }],
+      ['other', {}],
+    ] as const) {
+      const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...more })
+      const { exitCode, stdout } = await run('module-install', file)
+      if (exitCode !== 0) throw new Error(stdout)
+    }
+  })
+
 /** Runs the host as a process of its own: it minds what modules do outside of requests. */
 export async function started(
   t: Test,

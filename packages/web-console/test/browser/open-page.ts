@@ -4,18 +4,12 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { args, executablePath, noBrowser as noChromium } from '../../../../host/test/open-browser.ts'
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-)
 const built = fileURLToPath(new URL('../../dist/page/index.html', import.meta.url))
 
 /** Why the page cannot be opened here; false where it can. */
-export const noBrowser = !executablePath
-  ? 'no Chromium on this machine: apt-get install chromium'
-  : existsSync(built)
-    ? false
-    : 'the page is not built: npm run build'
+export const noBrowser = noChromium || (existsSync(built) ? false : 'the page is not built: npm run build')
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url))
 /** Where the pictures of a run are: git ignores it. */
@@ -30,15 +24,7 @@ export interface Size {
 export async function openBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: executablePath as string,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args,
   })
   t.teardown(() => browser.close())
   return browser

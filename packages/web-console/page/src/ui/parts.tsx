@@ -86,6 +86,12 @@ export const Waiting = () => (
   </div>
 )
 
+export const WaitingCard = () => (
+  <div class="card">
+    <Waiting />
+  </div>
+)
+
 interface NoteProps {
   readonly tone?: 'bad' | 'warn' | 'ok' | 'plain'
   readonly icon?: IconName

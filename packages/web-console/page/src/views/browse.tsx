@@ -4,7 +4,7 @@ import type { Change } from '../change/change-window.tsx'
 import { useLoad } from '../load.ts'
 import { route, setQuery } from '../route.ts'
 import { texts } from '../texts.ts'
-import { Badge, Empty, Find, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
+import { Badge, Empty, Find, ProblemNote, Time, WaitingCard } from '../ui/parts.tsx'
 import { readModules } from './module.ts'
 
 const t = texts.modules.browse
@@ -58,11 +58,7 @@ export function Browse({ turn, change }: Props) {
         <Elsewhere install={install} />
       </div>
       {problem && <ProblemNote problem={problem} retry={reload} />}
-      {!data && !problem && (
-        <div class="card">
-          <Waiting />
-        </div>
-      )}
+      {!data && !problem && <WaitingCard />}
       {data?.modules.length === 0 && (
         <div class="card">
           <Empty icon="search" title={t.empty}>

@@ -5,7 +5,7 @@ import { count, shortId } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { texts } from '../texts.ts'
-import { Badge, Card, Empty, Head, ProblemNote, Waiting } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Head, ProblemNote, WaitingCard } from '../ui/parts.tsx'
 
 const t = texts.jobs
 
@@ -59,11 +59,7 @@ export default function Jobs() {
     <>
       <Head title={t.title} lead={t.lead} />
       {problem && <ProblemNote problem={problem} retry={reload} />}
-      {!data && !problem && (
-        <div class="card">
-          <Waiting />
-        </div>
-      )}
+      {!data && !problem && <WaitingCard />}
       {data && (
         <div class="stack">
           <Kinds works={data.work.works} />

@@ -5,7 +5,7 @@ import { bytes } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { texts } from '../texts.ts'
-import { Badge, Card, Copy, Head, Method, Note, ProblemNote, Waiting } from '../ui/parts.tsx'
+import { Badge, Card, Copy, Head, Method, Note, ProblemNote, WaitingCard } from '../ui/parts.tsx'
 import { type Installed, readModules } from './module.ts'
 import { State } from './module-state.tsx'
 import { Settings } from './settings.tsx'
@@ -80,11 +80,7 @@ export function ModuleDetail({ id, turn, change }: Props) {
           </Note>
         )}
         {problem && <ProblemNote problem={problem} retry={reload} />}
-        {!info && !problem && (
-          <div class="card">
-            <Waiting />
-          </div>
-        )}
+        {!info && !problem && <WaitingCard />}
         {info && (
           <div class="two">
             <div class="stack">

@@ -1,7 +1,7 @@
 import { get } from '../api.ts'
 import { useLoad } from '../load.ts'
 import { texts } from '../texts.ts'
-import { Empty, Head, ProblemNote, Waiting } from '../ui/parts.tsx'
+import { Empty, Head, ProblemNote, WaitingCard } from '../ui/parts.tsx'
 import { Chart } from './chart.tsx'
 import { chartsOf, type Now as Ring, tilesOf } from './now-charts.ts'
 
@@ -13,11 +13,7 @@ export default function Now() {
     <>
       <Head title={t.title} lead={t.lead} />
       {problem && <ProblemNote problem={problem} retry={reload} />}
-      {!data && !problem && (
-        <div class="card">
-          <Waiting />
-        </div>
-      )}
+      {!data && !problem && <WaitingCard />}
       {data && data.samples.length === 0 && (
         <div class="card">
           <Empty icon="now" title={t.empty}>

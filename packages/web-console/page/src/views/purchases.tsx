@@ -4,7 +4,7 @@ import { useLoad } from '../load.ts'
 import { formatMoney } from '../money.ts'
 import { go, href, route, setQuery } from '../route.ts'
 import { texts } from '../texts.ts'
-import { Choices, Empty, Find, Head, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
+import { Choices, Empty, Find, Head, ProblemNote, Time, WaitingCard } from '../ui/parts.tsx'
 import { Split } from '../ui/split.tsx'
 import { type Purchase, Status } from './purchase.tsx'
 import { PurchasePane } from './purchase-pane.tsx'
@@ -82,12 +82,7 @@ function search(text: string): void {
 function List({ list, chosen }: { list: ReturnType<typeof useLoad<Page>>; chosen: string | undefined }) {
   const { data, problem, reload } = list
   if (problem && !data) return <ProblemNote problem={problem} retry={reload} />
-  if (!data)
-    return (
-      <div class="card">
-        <Waiting />
-      </div>
-    )
+  if (!data) return <WaitingCard />
   if (data.data.length === 0)
     return (
       <div class="card">
