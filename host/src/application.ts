@@ -329,6 +329,7 @@ export class Application implements Serving {
       options: () => this.#options,
       state: () => this.state(),
       metrics: () => this.metrics(),
+      measure: () => this.#parts.loop.measure(),
       settle: (generation, milliseconds) =>
         this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
       notifyHosts: () => this.notifyHosts(),
