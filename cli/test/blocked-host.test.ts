@@ -26,7 +26,8 @@ const blocks = {
   /** The collector takes most of its time, and V8 interrupts no loop that calls only built-in functions. */
   grows: `${collect}
     const kept = Array.from({ length: 13 }, (_, index) => Array(1_000_000).fill(index + 0.5))
-    for (const again = () => collect(kept); ;) again()`,
+    const again = () => { collect() }
+    while (kept.length > 0) again()`,
 }
 
 const innocent = {
