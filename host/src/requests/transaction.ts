@@ -132,12 +132,28 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   await reply.send(reservation && text !== undefined ? Buffer.from(text) : text)
 }
 
+/** What a transaction would return. It is rolled back. */
+async function undone<Result>(database: Database, steps: () => Transaction<Result>): Promise<Result> {
+  const rolledBack = new Error('a dry run ends here')
+  let result: Result | undefined
+  try {
+    await database.transaction(function* () {
+      result = yield* steps()
+      throw rolledBack
+    })
+  } catch (error) {
+    if (error !== rolledBack) throw error
+  }
+  return result as Result
+}
+
 /** The guest expired or was claimed after the request began. */
 class GuestVanished extends Error {}
 
-const nothing = Buffer.alloc(0)
-
-/** Undefined without a key or without a caller to own it. */
+/**
+ * Undefined without a key or without a caller to own it.
+ * @throws {Problem} `invalid-request` if the body cannot be compared
+ */
 function reservationOf(request: WithReply, basePath: string): Reservation | undefined {
   const key = request[kKey]
   if (!key) return undefined
@@ -145,7 +161,7 @@ function reservationOf(request: WithReply, basePath: string): Reservation | unde
   if (caller === undefined) return undefined
   const { method, url, headers, routeOptions } = request
   const asked = Buffer.from(JSON.stringify([url, headers['if-match'] ?? null]))
-  const all = [asked, bytesOf(request) ?? nothing].flat()
+  const all = [asked, bytesOf(request) ?? refuseKey()].flat()
   const fingerprint = hash('sha256', Buffer.concat(all), 'base64url')
   const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
   return { caller, user: recordingUserOf(request), route, key, fingerprint }
