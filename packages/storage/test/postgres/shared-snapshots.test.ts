@@ -1,23 +1,17 @@
-import { many, one, run, sql } from '@mortise/module-sdk'
+import { many, run, sql } from '@mortise/module-sdk'
 import { testOnPostgres } from '../engines.ts'
 import { insertItem, SCHEMA } from '../temporary-storage.ts'
 
 const items = sql`SELECT id FROM item ORDER BY id`
-const connection = sql`SELECT pg_backend_pid() AS id`
-const inSnapshot = () => one<{ id: number }>(connection)
 
 testOnPostgres('snapshots that begin together share a transaction', async (t, open) => {
   const storage = await open(SCHEMA)
-  const transaction = sql`SELECT pg_backend_pid() AS id, extract(epoch FROM now())::text AS begun`
-  const begun = () => many(transaction)
+  const begun = () => many(sql`SELECT pg_backend_pid() AS id, extract(epoch FROM now())::text AS begun`)
   const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => storage.snapshot(begun)))
   for (const other of others) t.strictSame(other, first)
   t.notSame(await storage.snapshot(begun), first, 'a later one has its own')
-  const [long, short] = await Promise.all([
-    storage.snapshot(inSnapshot, { long: true }),
-    storage.snapshot(inSnapshot),
-  ])
-  t.not(long.id, short.id, 'nobody waits for a long one')
+  const [long, short] = await Promise.all([storage.snapshot(begun, { long: true }), storage.snapshot(begun)])
+  t.notSame(long, short, 'nobody waits for a long one')
 })
 
 testOnPostgres('a snapshot has what was committed before it began, also beside others', async (t, open) => {
