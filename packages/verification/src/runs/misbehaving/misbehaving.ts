@@ -104,7 +104,7 @@ export const misbehaving = defineRun({
       const status = await statusOf(`${host.url}/bad`)
       const ends = await readdir(join(directory, '.app', 'ends')).catch(() => [])
       if (status !== 200 || ends.length > 0 || endsOf(host) > 0)
-        round.fail(`a suspension is blamed on somebody: ${status}, ${ends}, ${host.end}`)
+        round.fail(`a suspension is blamed on a module: ${status}, ${ends}, ${host.end}`)
       round.count('suspensions')
       await host.stop()
     }
