@@ -155,8 +155,9 @@ async function outageOf(host: App, name: Case): Promise<number> {
   if (!isOver && growing.includes(name)) await until(harm, PATIENCE, 100)
   else await pause(1_000)
   await until(async () => (await statusOf(`${host.url}/cart`)) === 200, PATIENCE, 100)
+  const end = performance.now()
   over.abort()
-  return longestGap(await probing, begun)
+  return longestGap(await probing, begun, end)
 }
 
 /** How many processes have ended, as their supervisor says. */
@@ -168,12 +169,12 @@ const statusOf = (url: string, headers = {}, limit = 5_000) =>
     () => 0,
   )
 
-/** Between two good responses of one path, from a moment on. */
-function longestGap(probes: readonly Probed[], from: number): number {
+/** Between two good responses, or the begin and the end. */
+function longestGap(probes: readonly Probed[], from: number, to: number): number {
   const ends = probes
     .filter(({ said }) => said === 200)
     .map(({ at, milliseconds }) => at + milliseconds)
     .filter((at) => at >= from)
-    .sort((one, other) => one - other)
-  return Math.round(Math.max(...[from, ...ends].map((at, index, all) => (all[index + 1] ?? at) - at)))
+  const times = [from, ...ends, to].sort((one, other) => one - other)
+  return Math.round(Math.max(...times.map((at, index) => (times[index + 1] ?? at) - at)))
 }
