@@ -167,12 +167,13 @@ const walMessage = (file: string) =>
 
 /** Until the end of the application. */
 function guardAgainstModules(
-  { host, server }: Config,
+  { directory, host, server }: Config,
   watch: ChangeWatch,
   log: FastifyBaseLogger,
   shutdown: Shutdown,
 ) {
   const guard = guardProcess({
+    directory,
     onTrouble: (folder, reason) => {
       watch
         .handleFailure(folder, reason)

@@ -46,11 +46,16 @@ export function requireInstalled(lock: LockFile, name: string): string {
   return id
 }
 
+/** The ids and package names of installed modules that `name` may be a typo of. */
+export function nearInstalled(lock: LockFile, name: string): string[] {
+  const packages = Object.values(lock.modules).map((locked) => locked.package)
+  return nearest(name, [...Object.keys(lock.modules), ...packages])
+}
+
 /** The failure for a name that is not installed. */
 export function unknownHere(lock: LockFile, name: string): Failure {
   const installed = Object.keys(lock.modules)
-  const packages = Object.values(lock.modules).map((locked) => locked.package)
-  const near = nearest(name, [...installed, ...packages])
+  const near = nearInstalled(lock, name)
   if (near.length > 0) return notInstalled({ hint: 'misspelt', name, near: near.join(' or ') })
   return installed.length > 0
     ? notInstalled({ hint: 'installed', name, installed: installed.join(', ') })

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, resourceLimits, workerData } from 'node:worker_threads'
 import { HeapWatch } from './heap-watch.ts'
 import type { FromLoopWatchdog, LoopWatchRequest, ToLoopWatchdog } from './loop-watch.ts'
+import type { Measured } from './measure-modules.ts'
 import { type Found, pathOf, placeIn } from './module-places.ts'
 import type { Change } from './revert-change.ts'
 
@@ -66,18 +67,22 @@ setInterval(() => {
 
 // Reports earlier results first: the main thread may have continued meanwhile.
 parentPort?.on('message', async (message: ToLoopWatchdog) => {
-  if (message !== 'over') {
-    change = message.follow
-    return
-  }
-  await searching
-  post('over')
+  if (message === 'over') {
+    await searching
+    post('over')
+  } else if (message === 'measure') post({ measured: await measured().catch(() => undefined) })
+  else change = message.follow
 })
 
 post('ready')
 
 function post(message: FromLoopWatchdog): void {
   parentPort?.postMessage(message)
+}
+
+async function measured(): Promise<Measured> {
+  const { measureModules } = await import('./measure-modules.ts')
+  return await measureModules(await foldersOfModules(), heap)
 }
 
 /** After how many milliseconds the process ends. */

@@ -6,6 +6,7 @@ import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { withoutFiles } from './form-schema.ts'
 import { invalidParts } from './invalid-parts.ts'
+import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
 /** Fastify's argument to a validator compiler: one part of a request of one route. */
@@ -50,6 +51,7 @@ export function buildValidator(
 ): (part: RoutePart) => Validate {
   const makeAjv = (allErrors: boolean) => {
     const ajv = addFormats.default(new Ajv({ ...options, allErrors }))
+    ajv.addFormat('date-time', isReadable)
     for (const schema of Object.values(shared)) ajv.addSchema(schema)
     return ajv
   }
@@ -104,6 +106,11 @@ export function buildValidator(
   }
 }
 
+const { validate: isDateTime } = addFormats.default.get('date-time') as { validate(text: string): boolean }
+
+/** Code reads a time by `Date`, which has no leap seconds and no offset without minutes. */
+const isReadable = (text: string) => isDateTime(text) && !Number.isNaN(Date.parse(text))
+
 /** The function that `make` makes for the first call. */
 export function atFirstCall<Argument, Result>(
   make: () => (argument: Argument) => Result,
@@ -122,10 +129,12 @@ function invalid(httpPart: string, errors: readonly InvalidPart[]) {
 
 type Texts = Record<string, unknown>
 
+const numberOf = (text: string) => (keepsValue(text) ? Number(text) : text)
+
 /** The form of each type in a path or a query. Other text stays a string and fails validation. */
 const forms: Readonly<Record<string, { form: RegExp; value: (text: string) => unknown }>> = {
-  integer: { form: /^(0|[1-9]\d*)$/, value: Number },
-  number: { form: /^-?(0|[1-9]\d*)(\.\d+)?$/, value: Number },
+  integer: { form: /^(0|[1-9]\d*)$/, value: numberOf },
+  number: { form: /^-?(0|[1-9]\d*)(\.\d+)?$/, value: numberOf },
   boolean: { form: /^(true|false)$/, value: (text) => text === 'true' },
 }
 

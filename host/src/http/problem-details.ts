@@ -1,11 +1,12 @@
 import { DatabaseError, isLoggedElsewhere, Problem } from '@mortise/module-sdk'
 import { ProblemDetails } from '@mortise/module-sdk/host'
 import type { TSchema } from '@sinclair/typebox'
-import type { FastifyContextConfig, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { http } from '../config/node-http.ts'
 import { LogThrottle } from '../telemetry/log-throttle.ts'
 import { routeOf } from '../telemetry/request-log.ts'
-import { sendProblem } from './send-problem.ts'
+import { writeProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
 
 declare module 'fastify' {
@@ -48,9 +49,23 @@ export const problemDetails = fp(async (app) => {
     // RFC 9110, 15.5.2: a plugin that checks credentials of its own may not say which.
     if (problem.status === 401 && !reply.hasHeader('www-authenticate'))
       reply.header('www-authenticate', 'Bearer')
-    return sendProblem(problem, reply)
+    const body = writeProblem(problem, reply)
+    dropUnsendable(reply)
+    return reply.send(body)
   })
 })
+
+/** With a header that Node refuses, the problem would fail as the response before it did. */
+function dropUnsendable(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    try {
+      http.validateHeaderName(name)
+      for (const one of [value].flat()) http.validateHeaderValue(name, one as string)
+    } catch {
+      reply.removeHeader(name)
+    }
+  }
+}
 
 /** A server error that is neither thrown on purpose nor one of the database, which logs its own. */
 const isUnexpected = (error: unknown, { code, status }: Problem) =>

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Form, formOf, mediaTypeOf } from './form-schema.ts'
@@ -21,8 +22,24 @@ declare module 'fastify' {
 const kBytes = Symbol('bytes of the body')
 const kOnRead = Symbol('what to do once the body has been read')
 
-/** The body as sent, without the boundaries of a form; null if empty. */
-export const bytesOf = (request: FastifyRequest) => request[kBytes]
+const nothing = Buffer.alloc(0)
+
+/**
+ * The body as sent, without the boundaries of a form; as parsed, if a parser of the module has read
+ * it. Undefined for a body that has not been read as a whole, such as a stream.
+ */
+export function bytesOf(request: FastifyRequest): Buffer | readonly Buffer[] | undefined {
+  const { [kBytes]: bytes, body, raw } = request
+  if (bytes !== null) return bytes
+  if (body === undefined || body === null) return isEmpty(raw.headers) ? nothing : undefined
+  if (body instanceof Readable) return undefined
+  if (Buffer.isBuffer(body)) return body
+  try {
+    return Buffer.from(JSON.stringify(body))
+  } catch {
+    return undefined
+  }
+}
 
 /**
  * Registers a listener that gets the length of the body after it is read and before it is parsed.
@@ -70,8 +87,10 @@ export const requestBodies = fp(
       request[kOnRead]?.(bytes.length)
       const { 'content-type': type = 'a body without Content-Type' } = request.headers
       const { form } = request.routeOptions.config
-      if (bytes.length === 0) done(null, undefined)
-      else if (form === undefined || !isMultipart(type)) done(unsupported(request, `not as ${type}`))
+      if (bytes.length === 0) {
+        request[kBytes] = bytes
+        done(null, undefined)
+      } else if (form === undefined || !isMultipart(type)) done(unsupported(request, `not as ${type}`))
       else parseForm(request, bytes, form).then((body) => done(null, body), done)
     })
   },
@@ -87,6 +106,7 @@ export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: 
 const charsets = /;\s*charset\s*=\s*"?([^";\s]*)/gi
 
 function parse(request: FastifyRequest, bytes: Buffer): unknown {
+  request[kBytes] = bytes
   if (bytes.length === 0) return undefined
   const { headers, routeOptions } = request
   for (const [, charset] of (headers['content-type'] as string).matchAll(charsets)) {
@@ -97,7 +117,6 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   if (routeOptions.schema?.body === undefined) {
     throw invalidRequest('This route takes no body: send none.', [{ pointer: '', detail: 'must be empty' }])
   }
-  request[kBytes] = bytes
   return parseJsonBody(bytes)
 }
 

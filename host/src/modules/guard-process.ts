@@ -1,9 +1,15 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type SocketLimits, watchEmitters, wholeError } from './emitter-owners.ts'
+import { storeDirectory } from './lock-file.ts'
 
 /** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>
 
 interface GuardOptions {
+  /** The application folder. */
+  readonly directory: string
   /** Called with the store folder of a failed module; `troubles` has the reason already. */
   readonly onTrouble: (folder: string, reason: string) => void
   /** Called for an uncaught error that is no module's. The process should end. */
@@ -20,8 +26,9 @@ interface GuardOptions {
  * without a listener, the frames at the socket's creation. This guards against accidents, not against
  * malice. `release` restores the process.
  */
-export function guardProcess({ onTrouble, onUncaught, onUnhandled, sockets }: GuardOptions) {
+export function guardProcess({ directory, onTrouble, onUncaught, onUnhandled, sockets }: GuardOptions) {
   const troubles: OutsideFailures = new Map()
+  const moduleIn = moduleFinder(directory)
   const emitters = watchEmitters(moduleIn, sockets)
   const blame = (error: unknown): boolean => {
     const thrower = moduleIn(error instanceof Error ? error.stack : undefined)
@@ -39,7 +46,7 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled, sockets }: Gu
   const unhandled = (reason: unknown) => void (blame(reason) || onUnhandled(reason))
   process.on('uncaughtException', uncaught)
   process.on('unhandledRejection', unhandled)
-  const open = (['exit', 'reallyExit', 'abort'] as const).map((name) => refuseToModules(name))
+  const open = (['exit', 'reallyExit', 'abort'] as const).map((name) => refuseToModules(name, moduleIn))
   return {
     troubles,
     /** The open connections that the module in a store folder has made. */
@@ -53,7 +60,7 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled, sockets }: Gu
   }
 }
 
-function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
+function refuseToModules(name: 'exit' | 'reallyExit' | 'abort', moduleIn: ModuleFinder): () => void {
   const ends = process as unknown as Record<string, (...args: unknown[]) => unknown>
   const original = ends[name] as (...args: unknown[]) => unknown
   ends[name] = (...args) => {
@@ -66,10 +73,26 @@ function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
   }
 }
 
-const storeFrame = /(file:\/\/)?(\/[^\n()]*?\/\.app\/store\/[^/\n]+)\//
+type ModuleFinder = (stack: string | undefined) => string | undefined
 
-/** The store folder of the first frame inside the store. */
-function moduleIn(stack: string | undefined): string | undefined {
-  const [, scheme, path] = storeFrame.exec(stack ?? '') ?? []
-  return path !== undefined && scheme !== undefined ? decodeURIComponent(path) : path
+/**
+ * Finds the store folder of the first frame in a module. Frames have real paths or URLs of files,
+ * also if the application folder is a symbolic link. The host itself may be a package of the store.
+ */
+function moduleFinder(directory: string): ModuleFinder {
+  const store = storeDirectory(directory)
+  const real = existsSync(store) ? realpathSync(store) : join(realpathSync(directory), '.app', 'store')
+  const beginnings = [`${real}/`, `${pathToFileURL(real).href}/`]
+  const isHost = (folder: string) => fileURLToPath(import.meta.url).startsWith(`${join(real, folder)}/`)
+  return (stack = '') => {
+    for (const line of stack.split('\n')) {
+      for (const beginning of beginnings) {
+        const at = line.indexOf(beginning)
+        if (at === -1) continue
+        const [folder = ''] = line.slice(at + beginning.length).split('/')
+        if (!isHost(folder)) return join(store, folder)
+      }
+    }
+    return undefined
+  }
 }

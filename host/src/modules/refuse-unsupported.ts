@@ -80,6 +80,8 @@ export function refuseUnsupportedRoute(route: RouteOptions, id: string): void {
   if (route.validatorCompiler) {
     throw new ModuleError(id, `${name} has a validatorCompiler, and ${refusedMethods.setValidatorCompiler}`)
   }
+  if (route.errorHandler)
+    throw new ModuleError(id, `${name} has an errorHandler, and ${refusedMethods.setErrorHandler}`)
   refuseTransform(route.schema, id, name)
   const fault = formFault(route.schema?.body)
   if (fault !== undefined) throw new ModuleError(id, `${name} ${fault}`)

@@ -62,8 +62,8 @@ export const transaction = fp<TransactionOptions>(
         reply.raw.once('finish', () => warnUnprotected(request, reply))
       done()
     })
-    app.decorateRequest('transaction', function (this: WithReply, steps) {
-      return transact(this, steps, options)
+    app.decorateRequest('transaction', function (this: WithReply, steps, { dryRun = false } = {}) {
+      return transact(this, steps, dryRun, options)
     })
   },
   {
@@ -85,7 +85,12 @@ export function isSuccess(status: number): boolean {
 
 type Steps = () => Transaction<unknown>
 
-async function transact(request: WithReply, steps: Steps, options: TransactionOptions): Promise<void> {
+async function transact(
+  request: WithReply,
+  steps: Steps,
+  dryRun: boolean,
+  options: TransactionOptions,
+): Promise<void> {
   const { database, guests, cookie, basePath } = options
   const reply = request[kReply]
   if (!reply) throw new Error('request.transaction was called twice: call it once per request')
@@ -95,7 +100,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   // path, so none is cleared.
   const isOnlyCookie = guest?.origin === 'cookie' && cookie.read(request).length === 1
   request[kReply] = null
-  const reservation = reservationOf(request, basePath)
+  const reservation = dryRun ? undefined : reservationOf(request, basePath)
   const { traceparent } = request
   const checked = request.routeOptions.config.check?.of(steps) ?? steps
   const traced = traceparent === undefined ? checked : () => withTrace(generatorOf(checked), traceparent)
@@ -111,7 +116,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
           (error) => toProblem(error, reply.statusCode),
           (problem) => problemResponse(problem, request),
         )
-      : await database.transaction(decideNow)
+      : await (dryRun ? undone(database, decideNow) : database.transaction(decideNow))
   } catch (error) {
     request[kReply] = reply
     if (!(error instanceof GuestVanished)) throw error
@@ -123,7 +128,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   reply.code(status).headers(headers)
   if (replayed) {
     reply.header('idempotent-replayed', 'true')
-  } else if (guest && isSuccess(status)) {
+  } else if (guest && isSuccess(status) && !dryRun) {
     if (guest.origin === 'new') reply.header('guest-token', guest.revealToken())
     if (guest.origin === 'new' || isOnlyCookie) cookie.write(reply, guest.revealToken())
   }
@@ -132,12 +137,28 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   await reply.send(reservation && text !== undefined ? Buffer.from(text) : text)
 }
 
+/** What a transaction would return. It is rolled back. */
+async function undone<Result>(database: Database, steps: () => Transaction<Result>): Promise<Result> {
+  const rolledBack = new Error('a dry run ends here')
+  let result: Result | undefined
+  try {
+    await database.transaction(function* () {
+      result = yield* steps()
+      throw rolledBack
+    })
+  } catch (error) {
+    if (error !== rolledBack) throw error
+  }
+  return result as Result
+}
+
 /** The guest expired or was claimed after the request began. */
 class GuestVanished extends Error {}
 
-const nothing = Buffer.alloc(0)
-
-/** Undefined without a key or without a caller to own it. */
+/**
+ * Undefined without a key or without a caller to own it.
+ * @throws {Problem} `invalid-request` if the body cannot be compared
+ */
 function reservationOf(request: WithReply, basePath: string): Reservation | undefined {
   const key = request[kKey]
   if (!key) return undefined
@@ -145,7 +166,7 @@ function reservationOf(request: WithReply, basePath: string): Reservation | unde
   if (caller === undefined) return undefined
   const { method, url, headers, routeOptions } = request
   const asked = Buffer.from(JSON.stringify([url, headers['if-match'] ?? null]))
-  const all = [asked, bytesOf(request) ?? nothing].flat()
+  const all = [asked, bytesOf(request) ?? refuseKey()].flat()
   const fingerprint = hash('sha256', Buffer.concat(all), 'base64url')
   const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
   return { caller, user: recordingUserOf(request), route, key, fingerprint }

@@ -114,6 +114,7 @@ t.test('reads numbers and booleans of a query or path from their exact form only
   for (const text of ['1e1', '01', '.5', '1.', ' 1', '+1', '0x1', ''])
     t.not(validate({ price: text }), true, text)
   for (const text of ['1', 'TRUE', 'yes', '']) t.not(validate({ open: text }), true, text)
+  t.not(validate({ price: '9007199254740993' }), true, 'a double does not hold it')
 
   const path = { year: '2026' }
   t.equal(compile(Type.Object({ year: Type.Integer() }), 'params')(path), true)
@@ -125,6 +126,8 @@ t.test('knows the forms of times, dates and UUIDs', async (t) => {
   t.ok(takes('date-time', '2026-11-21T09:30:00.000Z'))
   t.notOk(takes('date-time', '2026-13-21T09:30:00Z'))
   t.notOk(takes('date-time', '2026-11-21'))
+  for (const unreadable of ['2016-12-31T23:59:60Z', '2026-11-21T09:30:00+02'])
+    t.notOk(takes('date-time', unreadable), `Date.parse(${unreadable}) is NaN`)
   t.ok(takes('date', '2026-02-28'))
   t.notOk(takes('date', '2026-02-30'))
   t.ok(takes('uuid', '01936d2e-5c3a-7b1e-9f00-0123456789ab'))

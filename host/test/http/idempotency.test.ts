@@ -78,6 +78,11 @@ async function noteApp(
       )
       app.put('/note/:id', { config, schema: { body, params: IdParams } }, write)
       app.delete('/note/:id', { config, schema: { params: IdParams } }, write)
+      app.post('/plain', { config }, write)
+      app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_request, text, done) =>
+        done(null, { text }),
+      )
+      app.addContentTypeParser('text/event-stream', (_request, payload, done) => done(null, payload))
       app.post('/by-itself', { config, schema: { body } }, async () => ({ done: true }))
     },
   })
@@ -110,6 +115,22 @@ const repeated = ({ statusCode, headers, rawPayload }: Awaited<ReturnType<Fastif
   location: headers.location,
   etag: headers.etag,
   count: headers['x-count'],
+})
+
+testOnEngines('a body that a parser of the module has read is compared too', async (t, open) => {
+  const storage = await noteStorage(open)
+  const { post } = await noteApp(t, storage)
+  const plain = (payload: string, type = 'text/csv') =>
+    post('k', { url: '/plain', payload, headers: { 'content-type': type } })
+  t.equal((await plain('one')).statusCode, 201)
+  t.equal((await plain('one')).headers['idempotent-replayed'], 'true')
+  t.match((await plain('two')).json(), { status: 422, code: 'idempotency-mismatch' })
+  t.match(
+    (await plain('one', 'text/event-stream')).json(),
+    { status: 400, errors: [{ parameter: 'Idempotency-Key' }] },
+    'nobody knows what a stream will be',
+  )
+  t.equal(await notes(storage), 1)
 })
 
 testOnEngines('a request is done once, and its response repeated to the byte', async (t, open) => {

@@ -99,6 +99,29 @@ t.test('the status of an error is honoured, and its text is shown below 500', as
   }
 })
 
+t.test('a header that Node refuses is a 500 without it', async (t) => {
+  const log: string[] = []
+  const app = await createApp(t, {
+    log,
+    routes(scope) {
+      scope.get('/set', { config: { access: 'public' } }, async (_request, reply) => {
+        reply.header('x-name', 'green\ntea').header('x-left', '2')
+        return {}
+      })
+      const headers = { 'x-name': 'green\ntea', 'retry-after': 7 }
+      throwing(Object.assign(new Error('slow down'), { statusCode: 429, headers }))(scope)
+    },
+  })
+  const set = await app.inject('/set')
+  t.match(set.json(), { status: 500, code: 'internal-error' })
+  t.match(set.headers, { 'content-type': 'application/problem+json', 'x-left': '2' })
+  t.notOk(set.headers['x-name'])
+  t.match(log[0], /x-name/)
+  const thrown = await app.inject('/throw')
+  t.match(thrown.json(), { status: 429, detail: 'slow down' })
+  t.match(thrown.headers, { 'retry-after': '7' })
+})
+
 t.test('the status that a route has set counts for what it throws or sends then', async (t) => {
   const app = await createApp(t, {
     routes(scope) {

@@ -131,6 +131,7 @@ t.test('what the host would silently undo is refused, with the reason and the pl
     ['app.setNotFoundHandler(() => {})', /it calls setNotFoundHandler/],
     ['app.setValidatorCompiler(() => () => true)', /it calls setValidatorCompiler, and .*invalidRequest/],
     [route('{}', 'validatorCompiler: () => () => true'), /GET \/bad has a validatorCompiler/],
+    [route('{}', 'errorHandler: () => {}'), /GET \/bad has an errorHandler, and .* throw problem/],
     [route(`{ querystring: ${dates} }`), /GET \/bad uses Type\.Transform.* \(index\.js:4\)$/],
     [route(`{ response: { 200: ${dates} } }`), /uses Type\.Transform/],
     [route('{}', 'websocket: true'), /WebSockets.*text\/event-stream/],

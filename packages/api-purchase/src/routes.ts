@@ -6,7 +6,6 @@ import {
   List,
   type ModuleInstance,
   respond,
-  type Transaction,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import {
@@ -72,13 +71,16 @@ export function purchaseRoutes(app: ModuleInstance, database: Database, others: 
         },
       },
     },
-    async (request, reply) => {
-      const create = () => createPurchase(request.caller, request.body, others)
-      if (request.body.dryRun) return reply.code(201).send(await undone(database, create))
-      return request.transaction(function* () {
-        const purchase = yield* create()
-        return respond(201, purchase, { location: `/purchase/${purchase.id}` })
-      })
+    (request) => {
+      const { caller, body } = request
+      const { dryRun } = body
+      return request.transaction(
+        function* () {
+          const purchase = yield* createPurchase(caller, body, others)
+          return respond(201, purchase, dryRun ? {} : { location: `/purchase/${purchase.id}` })
+        },
+        { dryRun },
+      )
     },
   )
 
@@ -148,19 +150,4 @@ export function purchaseRoutes(app: ModuleInstance, database: Database, others: 
       data: await database.snapshot(() => listItems(request.caller, request.params.id)),
     }),
   )
-}
-
-/** What a transaction would return. It is rolled back, so that nothing is stored. */
-async function undone<Result>(database: Database, steps: () => Transaction<Result>): Promise<Result> {
-  const rolledBack = new Error('a dry run ends here')
-  let result: Result | undefined
-  try {
-    await database.transaction(function* () {
-      result = yield* steps()
-      throw rolledBack
-    })
-  } catch (error) {
-    if (error !== rolledBack) throw error
-  }
-  return result as Result
 }

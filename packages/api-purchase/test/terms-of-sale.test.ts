@@ -61,6 +61,10 @@ testOnEngines('a dry run responds alike, and does nothing', async (t) => {
   t.strictSame(asStored(dry.json()), asStored(stored.json()))
   t.match(dry.json().items, [{ product: 'tea', quantity: 3, unitPrice: euros(450), lineTotal: euros(1350) }])
   t.equal((await host.events()).length, events + 3, 'of the cart and the purchase')
+  const match = { 'if-match': '*' }
+  const one = { items: [{ product: 'tea', quantity: 1 }] }
+  for (const body of [one, { ...one, dryRun: true }])
+    t.match((await ann.post('/purchase', body, match)).json(), { status: 412 }, 'it compares no tag')
   for (const [lines, more, code] of [
     [{ tea: 3 }, {}, 'out-of-stock'],
     [{ cup: 3 }, {}, 'unknown-product'],

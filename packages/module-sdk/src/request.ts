@@ -146,8 +146,14 @@ declare module 'fastify' {
      * With an `Idempotency-Key` the write takes effect once, and repeated requests get the same
      * response. Before `steps` it compares `If-Match`, and on a route with `attachValidation` it
      * rejects an invalid body. It resolves, without a value, when the response is on its way.
+     *
+     * With `dryRun` the response is the same, and nothing is stored: no effect, no new guest, and an
+     * `Idempotency-Key` stays free.
      */
-    transaction(steps: () => Transaction<Returned<SchemaCompiler>>): Promise<void>
+    transaction(
+      steps: () => Transaction<Returned<SchemaCompiler>>,
+      options?: { readonly dryRun?: boolean | undefined },
+    ): Promise<void>
     /**
      * Whether the caller's credentials still hold: an unexpired token, or a guest that exists and
      * has not signed in. False for a new guest. Check it from time to time in a long response.

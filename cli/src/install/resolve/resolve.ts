@@ -33,7 +33,7 @@ import {
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import type { Input } from '../input.ts'
-import { assertEverInstalled } from './assert-ever-installed.ts'
+import { assertNoTypo } from './assert-no-typo.ts'
 import { hostSource, resolveSpec, type Source } from './source.ts'
 import { upgradeSource } from './upgrade-source.ts'
 
@@ -117,7 +117,7 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
     }
     case 'remove': {
       const absent = [...new Set(input.names)].filter((name) => installedId(lock, name) === undefined)
-      await assertEverInstalled(directory, lock, absent)
+      await assertNoTypo(directory, lock, absent)
       const changed = [...new Set(input.names.flatMap((name) => installedId(lock, name) ?? []))]
       const staying = Object.entries(lock.modules).filter(([id]) => !changed.includes(id))
       return { ...resolved, target: { ...lock, modules: Object.fromEntries(staying) }, changed, absent }
