@@ -8,6 +8,10 @@ import type { TestApplication } from './run-app.ts'
 
 // Half a minute of waiting at most, side by side: most of it is `host.blockedSeconds`, here 1.
 process.env.APP_HOST_BLOCKED_SECONDS = '1'
+process.env.NODE_OPTIONS = '--max-old-space-size=512'
+
+const collect = `process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc')
+    const collect = process.getBuiltinModule('node:vm').runInNewContext('gc')`
 
 /** Code by name that keeps the main thread, and after how many seconds it returns. */
 const blocks = {
@@ -19,14 +23,18 @@ const blocks = {
   regex: `/^(a+)+$/.test('a'.repeat(60) + 'b')`,
   native: `const { pbkdf2Sync } = process.getBuiltinModule('node:crypto')
     for (;;) pbkdf2Sync('a', 'b', 400_000, 64, 'sha512')`,
+  /** The collector takes most of its time, and V8 interrupts no loop that calls only built-in functions. */
+  grows: `${collect}
+    const kept = Array.from({ length: 13 }, (_, index) => Array(1_000_000).fill(index + 0.5))
+    const again = () => { collect() }
+    while (kept.length > 0) again()`,
 }
 
 const innocent = {
   short: 'const end = Date.now() + 500; while (Date.now() < end);',
   /** The library that collects: no one look finds the same module twice with the collector idle. */
   collects: `const kept = []; const end = Date.now() + 3_000
-    process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc')
-    const collect = process.getBuiltinModule('node:vm').runInNewContext('gc')
+    ${collect}
     for (let at = 0; at < 2e5; at += 1) kept.push({ at })
     while (Date.now() < end) collect()`,
   inspected: "process.getBuiltinModule('node:inspector').open(0)",

@@ -23,12 +23,12 @@ import { InstalledModules } from './generations/installed-modules.ts'
 import { Quarantine } from './generations/quarantine.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import { watchLockFile } from './generations/watch-lock-file.ts'
+import type { Admission } from './http/admission.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
 import { SharedCounts } from './http/limits/shared-counts.ts'
 import { logDropped, logRefusedAddresses } from './http/log-dropped.ts'
 import { hostProblems } from './http/problems.ts'
-import type { Admission } from './http/server.ts'
 import { createServer } from './http/server.ts'
 import type { StalledResponses } from './http/stalled-responses.ts'
 import {
@@ -329,6 +329,7 @@ export class Application implements Serving {
       options: () => this.#options,
       state: () => this.state(),
       metrics: () => this.metrics(),
+      measure: () => this.#parts.loop.measure(),
       settle: (generation, milliseconds) =>
         this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
       notifyHosts: () => this.notifyHosts(),

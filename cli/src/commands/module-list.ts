@@ -2,15 +2,16 @@ import gt from 'semver/functions/gt.js'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import { nothingChecked } from '../failures/index.ts'
 import type { Newer } from '../install/find-newer.ts'
+import { sizeOf } from '../install/plan/format-bytes.ts'
 import { type InstalledState, installedStates } from '../store/installed-state.ts'
-import { type ModuleUsage, moduleUsage } from '../store/module-usage.ts'
+import { type Measurement, type ModuleUsage, moduleUsage } from '../store/module-usage.ts'
 import type { Command } from '../terminal/command.ts'
 import { table } from '../terminal/table.ts'
 
 export const command: Command = {
   options: [
     ['--outdated', 'look for newer versions at the source of each module'],
-    ['--usage', 'show what each module has used since the host started'],
+    ['--usage', 'measure for two seconds what each module uses'],
   ],
   examples: [
     'app module-list',
@@ -36,14 +37,18 @@ export const command: Command = {
       return
     }
     if (options.usage === true) {
-      const usage = (await moduleUsage(directory)) ?? new Map<string, ModuleUsage>()
-      const modules = states.modules.map((state) => ({ ...state, usage: usage.get(state.id) ?? null }))
+      const used = await terminal.during('Measuring for two seconds', () => moduleUsage(directory))
+      const modules = states.modules.map((state) => ({ ...state, usage: used?.byId.get(state.id) ?? null }))
       const rows = modules.map(({ id, usage }) => [
         id,
         ...(usage === null ? ['does not serve'] : usageCells(usage)),
       ])
-      const text = states.url === null ? 'No host runs. Next: app start' : table([usageHead, ...rows])
-      terminal.result({ ...states, modules }, rows.length === 0 ? nothing : text)
+      const text =
+        used === undefined
+          ? 'No host runs. Next: app start'
+          : `${table([usageHead, ...rows])}\n${inWords(used.measured)}`
+      const measured = used?.measured ?? null
+      terminal.result({ ...states, modules, measured }, rows.length === 0 ? nothing : text)
       return
     }
     const rows = states.modules.map(({ id, version, state, reason, until, routes }) => [
@@ -60,10 +65,27 @@ export const command: Command = {
 const routesText = (routes: readonly string[], all: boolean) =>
   all ? routes.join(', ') : routes.length === 1 ? '1 route' : `${routes.length} routes`
 
-const usageHead = ['module', 'responses', '5xx', 'seconds', 'in progress', 'connections']
+const usageHead = [
+  ...['module', 'responses', '5xx', 'seconds', 'in progress', 'connections'],
+  ...['CPU', 'allocates'],
+]
 
-const usageCells = ({ responses, failures, seconds, inProgress, connections }: ModuleUsage) =>
-  [responses, failures, seconds.toFixed(1), inProgress, connections].map(String)
+const usageCells = ({ responses, failures, seconds, inProgress, connections, ...taken }: ModuleUsage) => [
+  ...[responses, failures, seconds.toFixed(1), inProgress, connections].map(String),
+  ...[percent(taken.cpu), perSecond(taken.allocated)],
+]
+
+function inWords(measured: Measurement | null): string {
+  if (measured === null) return 'CPU and allocations are not measured: a debugger is attached to the host.'
+  const { seconds, processes, host, idle, garbageCollection } = measured
+  const who = processes === 1 ? '' : `, ${processes} processes`
+  const own = `host ${percent(host.cpu)}, which allocates ${perSecond(host.allocated)}`
+  const collected = `garbage collection in all these ${percent(garbageCollection)}`
+  return `Measured for ${seconds.toFixed(1)} s${who}: ${own}; idle ${percent(idle)}; ${collected}.`
+}
+
+const percent = (part: number | null) => (part === null ? '-' : `${(part * 100).toFixed(1)} %`)
+const perSecond = (bytes: number | null) => (bytes === null ? '-' : `${sizeOf(bytes)}/s`)
 
 function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
   if (newer === undefined) return []

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { importPendingRecords } from '../events/pending-records.ts'
 import { assertUnusedByHosts, servingHosts } from '../generations/host-heartbeats.ts'
 import type { InstalledModules } from '../generations/installed-modules.ts'
+import type { Measured } from '../generations/measure-modules.ts'
 import type { ServingHost } from '../generations/serving-host.ts'
 import type { Verdict } from '../generations/settling.ts'
 import { readLockFile } from '../modules/lock-file.ts'
@@ -40,6 +41,8 @@ export interface RunningApplication extends OpenApplication {
   options(): StartOptions
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
+  /** What takes the main thread, from now on for two seconds; undefined with a debugger attached. */
+  measure(): Promise<Measured | undefined>
   /** Watches the change of a generation for at least this many milliseconds, and waits as long. */
   settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
   /** Reads `.app/secret` again. @throws {ConfigError} if it is broken; the secret stays then */

@@ -1,6 +1,6 @@
 import type { HeapProfiler } from 'node:inspector'
 import { Session } from 'node:inspector/promises'
-import { type Found, pathOf, placeIn } from './module-places.ts'
+import { type Found, visitProfile } from './module-places.ts'
 
 // The heap of the main thread, watched from another one. V8 ends a process whose heap is full, and says
 // nothing of who filled it. Under pressure V8 samples what is allocated and still in use, with the stack
@@ -21,6 +21,12 @@ const SAMPLE = 256 * 1024
 const REST = 10_000
 const FURTHER = 0.04
 
+const everything = {
+  samplingInterval: SAMPLE,
+  includeObjectsCollectedByMajorGC: true,
+  includeObjectsCollectedByMinorGC: true,
+}
+
 /** What a module holds of the heap. */
 interface Held {
   readonly found: Found
@@ -34,6 +40,8 @@ export class HeapWatch {
   readonly #foldersOf: () => Promise<ReadonlyMap<string, string>>
   readonly #onFull: (found: Found, reason: string) => Promise<void>
   #session: Session | undefined
+  /** Of `allocations`. */
+  #measuring: Session | undefined
   #checking: Promise<void> | undefined
   #rest = { until: 0, below: 0 }
 
@@ -63,9 +71,28 @@ export class HeapWatch {
       })
   }
 
+  /**
+   * What is allocated while `work` lasts, garbage included; undefined under pressure, since V8 has one
+   * profile of allocations at a time.
+   */
+  async allocations(work: () => Promise<void>): Promise<HeapProfiler.SamplingHeapProfileNode | undefined> {
+    if (this.#session !== undefined) {
+      await work()
+      return undefined
+    }
+    const session = connect()
+    this.#measuring = session
+    await session.post('HeapProfiler.startSampling', everything)
+    await work()
+    if (this.#measuring !== session) return undefined
+    const { profile } = await session.post('HeapProfiler.stopSampling')
+    this.#endMeasurement()
+    return profile.head
+  }
+
   async #check(used: number): Promise<void> {
     if (used < SAMPLED * this.#limit) return this.#end()
-    this.#session ??= await begin()
+    this.#session ??= await this.#begin()
     if (used < FULL * this.#limit) return
     const held = await this.#heldIn(this.#session)
     if (held === undefined) {
@@ -86,9 +113,27 @@ export class HeapWatch {
     if (usedSize < FULL * this.#limit) return undefined
     const { profile } = await session.post('HeapProfiler.getSamplingProfile')
     const held = new Map<string, Held>()
-    addHeld(held, profile.head, folders)
+    const childrenOf = ({ children }: HeapProfiler.SamplingHeapProfileNode) => children
+    visitProfile(profile.head, childrenOf, folders, ({ selfSize }, found) => {
+      if (found === undefined || selfSize === 0) return
+      const { bytes, ...before } = held.get(found.folder) ?? { found, bytes: 0, most: 0 }
+      const largest = selfSize > before.most ? { found, most: selfSize } : before
+      held.set(found.folder, { ...largest, bytes: bytes + selfSize })
+    })
     const [most] = [...held.values()].sort((one, other) => other.bytes - one.bytes)
     return most !== undefined && most.bytes >= BLAMED * this.#limit ? most : undefined
+  }
+
+  async #begin(): Promise<Session> {
+    this.#endMeasurement()
+    const session = connect()
+    await session.post('HeapProfiler.startSampling', { samplingInterval: SAMPLE })
+    return session
+  }
+
+  #endMeasurement(): void {
+    this.#measuring?.disconnect()
+    this.#measuring = undefined
   }
 
   #end(): void {
@@ -98,29 +143,10 @@ export class HeapWatch {
   }
 }
 
-async function begin(): Promise<Session> {
+function connect(): Session {
   const session = new Session()
   session.connectToMainThread()
-  await session.post('HeapProfiler.startSampling', { samplingInterval: SAMPLE })
   return session
-}
-
-/** What a node of the profile and all that it calls hold counts for the innermost module. */
-function addHeld(
-  held: Map<string, Held>,
-  { callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode,
-  folders: ReadonlyMap<string, string>,
-  caller?: Found,
-): void {
-  const found = placeIn([{ path: pathOf(callFrame.url), line: callFrame.lineNumber + 1 }], folders) ?? caller
-  if (found !== undefined && selfSize > 0) {
-    const { bytes, ...before } = held.get(found.folder) ?? { found, bytes: 0, most: 0 }
-    held.set(found.folder, {
-      ...(selfSize > before.most ? { found, most: selfSize } : before),
-      bytes: bytes + selfSize,
-    })
-  }
-  for (const child of children) addHeld(held, child, folders, found)
 }
 
 const inMegabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`

@@ -3,14 +3,9 @@ import { url as debuggerUrl } from 'node:inspector'
 import { extname, join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
+import type { Measured } from './measure-modules.ts'
+import type { Place } from './module-places.ts'
 import type { Change } from './revert-change.ts'
-
-/** The location at which a module blocks the event loop. */
-export interface Place {
-  readonly module: string
-  /** A file of its package and the line: `index.js:12`. */
-  readonly at: string
-}
 
 /** What the thread knows from its start. */
 export interface LoopWatchRequest {
@@ -27,10 +22,10 @@ export interface LoopWatchRequest {
 }
 
 /** To the thread: the change to watch from now on, or a request for everything seen so far. */
-export type ToLoopWatchdog = { readonly follow: Change | undefined } | 'over'
+export type ToLoopWatchdog = { readonly follow: Change | undefined } | 'over' | 'measure'
 
 /** From the thread: `over` is the end of a request for everything seen so far. */
-export type FromLoopWatchdog = 'ready' | 'over' | Place
+export type FromLoopWatchdog = 'ready' | 'over' | { readonly measured: Measured | undefined } | Place
 
 /** How long a module may block the event loop while its change is watched, in milliseconds. */
 export const limits = {
@@ -61,6 +56,7 @@ export class EventLoopWatch {
   #worker: Worker | undefined
   #onBlocked: ((place: Place) => void) | undefined
   #over = Promise.withResolvers<void>()
+  #measuring: PromiseWithResolvers<Measured | undefined> | undefined
 
   constructor(options: LoopWatchOptions) {
     this.#options = options
@@ -91,10 +87,28 @@ export class EventLoopWatch {
     await this.#over.promise
   }
 
+  /** What takes the main thread, from now on for two seconds; undefined with a debugger attached. */
+  measure(): Promise<Measured | undefined> {
+    if (this.#measuring === undefined) {
+      this.#measuring = Promise.withResolvers<Measured | undefined>()
+      this.#post('measure')
+    }
+    const { promise } = this.#measuring
+    if (this.#worker === undefined) this.#measured(undefined)
+    return promise
+  }
+
+  #measured(result: Measured | undefined): void {
+    this.#measuring?.resolve(result)
+    this.#measuring = undefined
+  }
+
   end(): void {
     clearInterval(this.#timer)
     void this.#worker?.terminate()
     this.#worker = undefined
+    this.#over.resolve()
+    this.#measured(undefined)
   }
 
   #post(message: ToLoopWatchdog): void {
@@ -117,12 +131,19 @@ export class EventLoopWatch {
     const worker = new Worker(file, { workerData })
     worker.unref()
     worker.on('message', (said: FromLoopWatchdog) => {
+      if (said === 'ready') return
       if (said === 'over') this.#over.resolve()
-      else if (said !== 'ready') this.#onBlocked?.(said)
+      else if ('measured' in said) {
+        this.#measured(said.measured)
+        if (!this.#isLasting && this.#onBlocked === undefined) this.end()
+      } else this.#onBlocked?.(said)
     })
     // Without the thread, everything else is still watched.
-    worker.on('error', () => this.#over.resolve())
-    worker.on('exit', () => this.#over.resolve())
+    const lost = () => {
+      if (this.#worker === worker) this.end()
+    }
+    worker.on('error', lost)
+    worker.on('exit', lost)
     this.#worker = worker
     return worker
   }

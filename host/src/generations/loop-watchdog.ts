@@ -4,13 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, resourceLimits, workerData } from 'node:worker_threads'
 import { HeapWatch } from './heap-watch.ts'
 import type { FromLoopWatchdog, LoopWatchRequest, ToLoopWatchdog } from './loop-watch.ts'
+import type { Measured } from './measure-modules.ts'
 import { type Found, pathOf, placeIn } from './module-places.ts'
 import type { Change } from './revert-change.ts'
 
 // A thread beside the main one. Code that blocks the event loop also blocks the main thread's own
 // checks. This thread counts the time without a heartbeat by its own clock, so a stopped process or a
 // machine that sleeps does not count. Then it looks where the main thread is. Nobody is blamed for
-// less than two looks at the same module, and for time in which the garbage collector ran.
+// less than two looks at the same module, and for time in which the garbage collector ran, unless the
+// heap has grown much since the event loop last turned: what blocks it fills the heap, too.
 
 const { beats, heapLimit, limits, directory, blockedSeconds, parent } = workerData as LoopWatchRequest
 
@@ -23,6 +25,8 @@ const MEGABYTE = 1024 * 1024
 const MOMENT = 300
 /** How often it asks whether the main thread has paused, in milliseconds. */
 const LOOK_INTERVAL = 50
+/** The part of the heap's limit that garbage collection is no excuse for. */
+const GROWN = 0.1
 /** How many functions of Node it follows to find the one that it calls. */
 const MOST_STEPS = 60
 /** In milliseconds. A command that waits for this process is freed by its end. */
@@ -63,18 +67,22 @@ setInterval(() => {
 
 // Reports earlier results first: the main thread may have continued meanwhile.
 parentPort?.on('message', async (message: ToLoopWatchdog) => {
-  if (message !== 'over') {
-    change = message.follow
-    return
-  }
-  await searching
-  post('over')
+  if (message === 'over') {
+    await searching
+    post('over')
+  } else if (message === 'measure') post({ measured: await measured().catch(() => undefined) })
+  else change = message.follow
 })
 
 post('ready')
 
 function post(message: FromLoopWatchdog): void {
   parentPort?.postMessage(message)
+}
+
+async function measured(): Promise<Measured> {
+  const { measureModules } = await import('./measure-modules.ts')
+  return await measureModules(await foldersOfModules(), heap)
 }
 
 /** After how many milliseconds the process ends. */
@@ -209,22 +217,26 @@ const KEY = "Symbol.for('@mortise/host: looks at the event loop')"
  * Whether the garbage collector took most of the time since the last look, or a debugger is
  * attached. Each look begins the measurement for the next one.
  */
-const measure = `(() => {
+const measure = `((before) => {
   const { getBuiltinModule } = process
+  const { GCProfiler, getHeapStatistics } = getBuiltinModule('node:v8')
   const key = ${KEY}
   const previous = globalThis[key]
-  const profiler = new (getBuiltinModule('node:v8').GCProfiler)()
+  const profiler = new GCProfiler()
   Object.defineProperty(globalThis, key, {
     value: { profiler, at: performance.now() }, configurable: true, enumerable: false,
   })
   profiler.start()
   const collected = (previous?.profiler.stop()?.statistics ?? []).reduce((sum, { cost }) => sum + cost, 0) / 1000
   const share = previous === undefined ? 0 : collected / (performance.now() - previous.at)
-  return share > 0.5 || getBuiltinModule('node:inspector').url() !== undefined
-})()`
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics()
+  const isCollecting = share > 0.5 && used - before < ${GROWN} * limit
+  return isCollecting || getBuiltinModule('node:inspector').url() !== undefined
+})`
 
 async function wasCollectingOrDebugged(session: Session): Promise<boolean> {
-  const { result } = await session.post('Runtime.evaluate', { expression: measure, returnByValue: true })
+  const expression = `${measure}(${Atomics.load(counter, 1) * MEGABYTE})`
+  const { result } = await session.post('Runtime.evaluate', { expression, returnByValue: true })
   return result.value !== false
 }
 

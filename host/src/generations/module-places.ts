@@ -1,5 +1,11 @@
 import { fileURLToPath } from 'node:url'
-import type { Place } from './loop-watch.ts'
+
+/** The location at which a module blocks the event loop. */
+export interface Place {
+  readonly module: string
+  /** A file of its package and the line: `index.js:12`. */
+  readonly at: string
+}
 
 /** Code of a module, on the stack or among those that allocate. */
 export interface Found extends Place {
@@ -22,4 +28,23 @@ export function placeIn(
     if (module !== undefined) return { module, folder, at: `${file}:${line}` }
   }
   return undefined
+}
+
+/** A call in a profile of V8, with what it counted itself. */
+interface ProfileNode {
+  readonly callFrame: { readonly url: string; readonly lineNumber: number }
+}
+
+/** Visits a node and all that it calls, each with the innermost module on its stack. */
+export function visitProfile<Node extends ProfileNode>(
+  node: Node,
+  childrenOf: (node: Node) => readonly Node[],
+  folders: ReadonlyMap<string, string>,
+  visit: (node: Node, found: Found | undefined) => void,
+  caller?: Found,
+): void {
+  const { url, lineNumber } = node.callFrame
+  const found = placeIn([{ path: pathOf(url), line: lineNumber + 1 }], folders) ?? caller
+  visit(node, found)
+  for (const child of childrenOf(node)) visitProfile(child, childrenOf, folders, visit, found)
 }

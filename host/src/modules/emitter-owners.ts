@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type EventEmitter, errorMonitor } from 'node:events'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 
 /** Where Node announces what code creates: a socket, a request, a server, a process, a thread. */
 const channels = [
@@ -15,6 +15,9 @@ const channels = [
 type Created = Partial<
   Record<'request' | 'server' | 'process' | 'worker', Pick<EventEmitter, 'prependListener'>>
 > & { readonly socket?: Socket }
+
+/** So many times its limit, with those that are about to end, and an attempt to open one more throws. */
+const FLOOD = 2
 
 /** The open connections that modules may have made: one of them, and all. */
 export interface SocketLimits {
@@ -34,12 +37,15 @@ export function watchEmitters(
 ) {
   const owners = new WeakMap<object, string>()
   const open = new Map<string, number>()
+  /** Errors that come later do not stop the loops of these owners, and each costs time. */
+  const flooding = new Set<string>()
   /** The owners that have got an error. */
   const refused = new Set<string>()
   let all = 0
   const count = (owner: string, change: 1 | -1) => {
     all += change
     open.set(owner, openOf(owner) + change)
+    flooding[openOf(owner) < FLOOD * limits.ofModule ? 'delete' : 'add'](owner)
   }
   const openOf = (owner: string) => open.get(owner) ?? 0
   const takeSocket = (owner: string, socket: Socket) => {
@@ -67,22 +73,33 @@ export function watchEmitters(
     })
   }
   for (const channel of channels) subscribe(channel, onCreated)
+  const { connect } = Socket.prototype
+  Socket.prototype.connect = function (this: Socket, ...given: unknown[]) {
+    if (flooding.size > 0) {
+      const owner = ownerIn(wholeError().stack)
+      if (owner !== undefined && flooding.has(owner)) throw new Error(tooMany(limits.ofModule))
+    }
+    return Reflect.apply(connect, this, given)
+  } as typeof connect
   return {
     ownerOf: (error: unknown) => owners.get(error as object),
     /** The open connections of an owner. */
     openOf,
     release() {
+      Socket.prototype.connect = connect
       for (const channel of channels) unsubscribe(channel, onCreated)
     },
   }
 }
 
 function excessOf(own: number, all: number, limits: SocketLimits): string | undefined {
-  if (own >= limits.ofModule) return `it has ${limits.ofModule} open connections, the most of one module`
+  if (own >= limits.ofModule) return tooMany(limits.ofModule)
   return all >= limits.all
     ? `the modules have ${limits.all} open connections, and the rest is for the host`
     : undefined
 }
+
+const tooMany = (most: number) => `it has ${most} open connections, the most of one module`
 
 /** An error with all frames. */
 export function wholeError(message?: string): Error {

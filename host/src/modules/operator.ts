@@ -10,7 +10,7 @@ const commands = new Set(
   ),
 )
 const options = new Set(
-  'dry-run plan yes settle allow-new purge restore-snapshot for outdated limit before fix'.split(' '),
+  'dry-run plan yes settle allow-new purge restore-snapshot for outdated usage limit before fix'.split(' '),
 )
 
 /** What a process knows of itself for its operator. */

@@ -1,14 +1,14 @@
 import { Socket } from 'node:net'
 import { addressKey, type Problem } from '@mortise/module-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import fp from 'fastify-plugin'
 import { guestOf, verifiedId } from '../callers/callers.ts'
 import type { ConcurrencyLimit } from '../http/limits/concurrency-limit.ts'
 import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http/limits/window-counter.ts'
+import type { Placed } from '../http/place.ts'
 import { hostProblems } from '../http/problems.ts'
 import { onBodyRead } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
-import type { Placed } from '../http/server.ts'
 import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {
@@ -227,13 +227,23 @@ export const moduleShares = fp(
     app.addHook('onRequest', (request, reply, done) => {
       const { module } = request.routeOptions.config
       const { place } = reply.raw as Placed
-      if (module === undefined || place === undefined) return done()
-      place.enter(module, (problem) => {
-        // The log has a line for all of them.
-        reply.refused ||= problem !== undefined
-        done(problem)
-      })
+      if (module === undefined || place === undefined || place.enter(module)) done()
+      else waitFor(place, module, reply, done)
     })
   },
   { name: 'module-shares', fastify: '5.x' },
 )
+
+/** Apart from the hook, which so makes no closure for a request that need not wait. */
+function waitFor(
+  place: NonNullable<Placed['place']>,
+  module: string,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  place.wait(module, (problem) => {
+    // The log has a line for all of them.
+    reply.refused ||= problem !== undefined
+    done(problem)
+  })
+}

@@ -70,11 +70,11 @@ function toCart(
   const items = itemsOf(rows).map((row) => toItem(row, shelf, reserved))
   const [cart] = rows
   return {
+    ...shownReservation(reserved),
     id: cart?.cartId ?? null,
     items,
     itemCount: items.length,
     totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
-    ...shownReservation(reserved),
     total: totalOf(items),
     version: cart?.cartVersion ?? 0,
     createdAt: timestamp(cart?.cartCreatedAt ?? null),
@@ -257,12 +257,15 @@ function about({ id, product, quantity, note }: repository.ItemRow, cart: reposi
   return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, note, version: cart.version } }
 }
 
-function toItem(
-  { id, product, quantity, note, version, ...row }: repository.ItemRow,
-  shelf?: Shelf,
-  reserved: readonly CartQuantity[] = [],
-): CartItem {
-  const priced = shownAs({ product, quantity }, shelf, reserved)
-  const times = { createdAt: timestamp(row.createdAt), updatedAt: timestamp(row.updatedAt) }
-  return { id, product, quantity, note, ...priced, version, ...times }
+function toItem(row: repository.ItemRow, shelf?: Shelf, reserved: readonly CartQuantity[] = []): CartItem {
+  return {
+    ...shownAs(row, shelf, reserved),
+    id: row.id,
+    product: row.product,
+    quantity: row.quantity,
+    note: row.note,
+    version: row.version,
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+  }
 }

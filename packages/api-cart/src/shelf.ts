@@ -73,19 +73,21 @@ export function shownAs(
   shelf: Shelf,
   reserved: readonly CartQuantity[],
 ) {
-  const found = shelf?.get(product)
-  if (!shelf || !found) {
-    const unknown = shelf && { image: null, warnings: [{ code: 'unknown-product' as const }] }
-    return { name: null, unitPrice: null, lineTotal: null, ...unknown }
-  }
+  if (!shelf) return withoutCatalogue
+  const found = shelf.get(product)
+  if (!found) return unknown
+  const held = reserved.find((one) => one.product === product)?.quantity ?? 0
   return {
     name: found.name,
     image: found.image,
     unitPrice: found.price,
     lineTotal: timesMoney(found.price, quantity) ?? null,
-    warnings: warningsOf(found, quantity, reserved.find((one) => one.product === product)?.quantity ?? 0),
+    warnings: warningsOf(found, quantity, held),
   }
 }
+
+const withoutCatalogue = { name: null, unitPrice: null, lineTotal: null }
+const unknown = { ...withoutCatalogue, image: null, warnings: [{ code: 'unknown-product' as const }] }
 
 function warningsOf({ active, stock }: CatalogProduct, quantity: number, reserved: number): Warning[] {
   const available = stock === null ? quantity : stock + reserved
@@ -96,10 +98,11 @@ function warningsOf({ active, stock }: CatalogProduct, quantity: number, reserve
 }
 
 /** Null if there is none: a line has no total, or they are in several currencies. */
-export function totalOf(items: readonly CartItem[]) {
+export function totalOf(items: readonly CartItem[]): Money | null {
   const totals = items.flatMap(({ lineTotal }) => lineTotal ?? [])
-  const isOneCurrency = new Set(totals.map(({ currency }) => currency)).size === 1
-  return isOneCurrency && totals.length === items.length ? (sumMoney(totals) ?? null) : null
+  const [first] = totals
+  if (!first || totals.length < items.length) return null
+  return totals.every(({ currency }) => currency === first.currency) ? (sumMoney(totals) ?? null) : null
 }
 
 /** The cart with its discounts, taxes and fees, if it has a total. */

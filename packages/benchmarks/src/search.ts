@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestHost } from '@mortise/module-testkit'
+import { timeRequests } from './time-requests.ts'
 
 /** What page 1 of a search takes among 100,000 products ÷ among 1,000, on SQLite: prints the ratio of each. */
 
@@ -49,23 +50,8 @@ async function fill(from: number, to: number): Promise<void> {
   }
 }
 
-/** The sixth of 25, in milliseconds. */
-async function timeOf(query: string): Promise<number> {
-  const taken: number[] = []
-  while (taken.length < 25) {
-    const start = performance.now()
-    const found = await guest.get(`/product?${query}`)
-    taken.push(performance.now() - start)
-    if (found.statusCode !== 200) throw new Error(found.body)
-  }
-  return taken.sort((one, other) => one - other)[5] as number
-}
-
-async function measured(): Promise<number[]> {
-  const all: number[] = []
-  for (const query of searches) all.push(await timeOf(query))
-  return all
-}
+const paths = searches.map((query) => `/product?${query}`)
+const measured = () => timeRequests(guest, paths)
 
 await fill(0, FEW)
 await measured()

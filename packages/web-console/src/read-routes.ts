@@ -11,6 +11,7 @@ const Query = Strict({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   before: Type.Optional(Type.Integer({ minimum: 1 })),
   outdated: Type.Optional(Type.Literal('true')),
+  usage: Type.Optional(Type.Literal('true')),
 })
 
 /** A name that is installed or in a registry: not a file of the machine. */
@@ -42,7 +43,7 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
       const session = await sessions.of(request)
-      const { words = '', limit, before, outdated } = request.query
+      const { words = '', limit, before, outdated, usage } = request.query
       const [command = '', ...rest] = request.params['*'].split('/')
       const name = rest.join('/')
       if (name !== '' && command !== 'module-info') throw problem('no-such-command')
@@ -50,7 +51,10 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
         case 'host':
           return (await operator.call(session.user, { method: 'GET', path: '/' })).json()
         case 'module-list':
-          return await commands.read('module-list', [], outdated ? { outdated: true } : {})
+          return await commands.read('module-list', [], {
+            ...(outdated && { outdated: true }),
+            ...(usage && { usage: true }),
+          })
         case 'module-info':
           return await commands.read('module-info', [nameFor(session, name)])
         case 'config':

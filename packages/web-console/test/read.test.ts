@@ -14,6 +14,7 @@ t.test('what commands print is below /console/operator, for a session that may l
   for (const [path, argv] of [
     ['module-list', ['module-list', '--']],
     ['module-list?outdated=true', ['module-list', '--outdated', '--']],
+    ['module-list?usage=true', ['module-list', '--usage', '--']],
     ['module-history', ['module-history', '--']],
     ['module-info/@acme/review', ['module-info', '--', '@acme/review']],
     ['search?words=cart+--dir', ['search', '--', 'cart', '--dir']],

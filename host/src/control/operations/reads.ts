@@ -67,6 +67,13 @@ export const metrics = hostOperation({
   ],
 })
 
+/** What takes the main thread of each process, for two seconds; of none with a debugger attached. */
+export const measure = hostOperation({
+  reads: true,
+  run: async (host) => [await host.measure()].filter((measured) => measured !== undefined),
+  merge: (outputs) => outputs.flat(),
+})
+
 export const openapi = databaseOperation({
   reads: true,
   async run({ config, storage, installed }): Promise<OpenapiDocument> {

@@ -1,3 +1,4 @@
+import type { ReadOptions } from '@mortise/module-sdk'
 import { Sql, sql } from '@mortise/module-sdk/sql'
 import {
   DatabaseError,
@@ -36,6 +37,7 @@ import { restoreModule, withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import { type ServerClock, serverTime } from './server-clock.ts'
 import { NeedsWaiting, type Session } from './session.ts'
+import { SharedSnapshots } from './shared-snapshots.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For transactions that lock what they need themselves. */
@@ -63,6 +65,7 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly isShared = engines.postgres.isShared
   readonly #connections: Connections
+  readonly #snapshots: SharedSnapshots
   readonly #clock: ServerClock
   readonly #onClosed: () => void
   readonly #rehearse: boolean
@@ -78,6 +81,7 @@ export class PostgresStorage implements Storage {
 
   constructor(connections: Connections, clock: ServerClock, options: PostgresOptions) {
     this.#connections = connections
+    this.#snapshots = new SharedSnapshots(connections)
     this.#clock = clock
     this.#onClosed = options.onClosed
     const outages = this.#outages
@@ -130,8 +134,9 @@ export class PostgresStorage implements Storage {
     return firstOf(await this.many<Row>(query))
   }
 
-  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
-    return this.#run(SNAPSHOT, steps)
+  snapshot<Result>(steps: () => Transaction<Result>, { long }: ReadOptions = {}): Promise<Result> {
+    const alone = () => this.#attempt(SNAPSHOT, steps)
+    return this.#work(long ? alone : () => this.#snapshots.run(steps, alone))
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
@@ -218,21 +223,23 @@ export class PostgresStorage implements Storage {
   }
 
   #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
-    let waited: NeedsWaiting | undefined
-    const attempt = async () => {
-      for (;;) {
-        try {
-          return await this.#connections.withSession((session) => this.#once(session, mode, steps, waited))
-        } catch (error) {
-          if (!(error instanceof NeedsWaiting)) throw error
-          waited = error
-        }
-      }
-    }
+    const attempt = () => this.#attempt(mode, steps)
     if (mode !== WRITE) return this.#work(attempt)
     return this.#work((number) =>
       number > TOGETHER ? this.#lock.exclusive(attempt) : this.#lock.shared(attempt),
     )
+  }
+
+  async #attempt<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
+    let waited: NeedsWaiting | undefined
+    for (;;) {
+      try {
+        return await this.#connections.withSession((session) => this.#once(session, mode, steps, waited))
+      } catch (error) {
+        if (!(error instanceof NeedsWaiting)) throw error
+        waited = error
+      }
+    }
   }
 
   async #once<Result>(

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { hangUp } from './client.ts'
+import { hangUp, sendTogether } from './client.ts'
 import { isUseless } from './database-error.ts'
 
 export interface ReadersOptions {
@@ -112,11 +112,4 @@ class Reader {
     if (client === undefined) return
     await (this.pending === 0 ? hangUp(client) : client.end())
   }
-}
-
-/** Writing to the socket is most of a short statement's cost. */
-function sendTogether({ connection: { stream } }: Client): void {
-  if (stream.writableCorked > 0) return
-  stream.cork()
-  setImmediate(() => stream.uncork())
 }

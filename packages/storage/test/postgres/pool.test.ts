@@ -92,7 +92,7 @@ t.test('a transaction that waits too long for a connection is busy', async (t) =
   t.teardown(() => server.stop())
   const storage = await openStorage({ url: `${server.url}?connection_limit=5`, onFatal: t.fail })
   t.teardown(() => storage.close())
-  const sleep = () => storage.snapshot(() => many(sql`SELECT pg_sleep(3)`))
+  const sleep = () => storage.transaction(() => many(sql`SELECT pg_sleep(3)`))
   const sleeps = await Promise.allSettled([sleep(), sleep(), sleep()])
   t.match(sleeps, [{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'rejected' }])
   const message = /no connection to the database became free within 5 s/

@@ -154,7 +154,7 @@ testOnPostgres(
     const sleep = () => many(sql`SELECT pg_sleep(0.05)`)
     const count = async () => {
       const busy = Array.from({ length: 100 }, (_, at) =>
-        at % 2 ? storage.snapshot(sleep) : storage.many(sql`SELECT pg_sleep(0.01)`),
+        at % 2 ? storage.transaction(sleep) : storage.many(sql`SELECT pg_sleep(0.01)`),
       )
       // Those of one host say whose they are, but for the one that listens.
       const [{ named, listening }] = (await storage.many<{ named: number; listening: number }>(sql`
