@@ -91,7 +91,7 @@ t.test('a host with three modules', async (t) => {
   for (const path of ['/cart', '/docs']) t.equal((await fetch(`${url}${path}`)).status, 200)
   host.child.kill('SIGTERM')
   t.equal(await host.ended, 0)
-  isAtMost(t, loadedBy(host.stderr), 915, 'it')
+  isAtMost(t, loadedBy(host.stderr), 916, 'it')
   const { loaded } = loadedBy(host.stderr)
   const needless =
     /node_modules\/(@opentelemetry|@fastify\/(swagger|swagger-ui|ajv-compiler)|yaml|pg|pacote|@npmcli|cacache|tar|pino-pretty)\//

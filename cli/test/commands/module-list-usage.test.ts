@@ -52,7 +52,7 @@ const works = `
   app.get('/ID', { config: { access: 'public' } }, async () => ({}))
   `
 
-t.test('--usage tells who takes the processor and who allocates', async (t) => {
+t.test('--usage shows who takes the processor and who allocates', async (t) => {
   // In the host alone: the probe has an empty environment.
   process.env.MORTISE_TEST_WORKS = '1'
   const application = await testApplication(t)

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { HeapWatch } from './heap-watch.ts'
 import { visitProfile } from './module-places.ts'
 
-// Who has the main thread and who allocates, measured from another thread, and only while somebody asks.
+// Who has the main thread and who allocates, measured from another thread, and only on request.
 // It looks at the stack itself: V8's own profile of the CPU does not know a loop that was compiled before
 // the profile began, and a start of it holds the main thread up for a tenth of a second.
 
