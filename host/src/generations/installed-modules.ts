@@ -96,7 +96,7 @@ export class InstalledModules extends Generations {
 
   /**
    * Serves modules.lock.json as it is when its turn comes: builds the next generation beside the
-   * current one, checks it and switches. A module whose entry has changed begins anew, whatever it
+   * current one, checks it and switches. A module whose entry has changed is tried again, whatever it
    * did outside of requests. Returns the generation that serves.
    *
    * @param options.probed a command has already tried the modules in a child process, and migrated

@@ -83,7 +83,7 @@ testOnEngines('filters select, and each order can be reversed', async (t) => {
   }
 })
 
-testOnEngines('a wrong filter is told what it must be', async (t) => {
+testOnEngines('a wrong filter says what it must be', async (t) => {
   const guest = (await productHost(t)).guest()
   const detail = async (query: string) => (await guest.get(`/product?${query}`)).json().errors[0].detail
   t.match(await detail('currency=eur'), /^must be three capital letters/)
