@@ -6,15 +6,15 @@ import type { Test } from 'tap'
 import { startApp } from './run-process.ts'
 import { databaseUrl, testOnEngines } from './test-on-engines.ts'
 
-const PRODUCTS = 1_500
+const PRODUCTS = 6_000
 /** The host is killed when so many products are stored, or some more. */
-const MOMENTS = [0, 300, 900]
+const MOMENTS = [0, 300, 1_500]
 const address = /http:\/\/127\.0\.0\.1:\d+/
 
 const price = { amount: 450, currency: 'EUR' }
 const ids = Array.from({ length: PRODUCTS }, (_, index) => `p-${index}`)
 /** Products that the file changes. */
-const known = ids.filter((_, index) => index % 10 === 0)
+const known = ids.filter((_, index) => index % 50 === 0)
 const files = {
   jsonl: ids.map((id) => JSON.stringify({ id, name: `new ${id}`, price })).join('\n'),
   csv: ['id,name,price,currency', ...ids.map((id) => `${id},new ${id},450,EUR`)].join('\n'),

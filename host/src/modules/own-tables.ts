@@ -40,16 +40,22 @@ export function checked<Contract>(
   provider: StatementCheck,
   user: StatementCheck,
 ): Contract {
-  const checkedValue = (value: unknown) =>
-    typeof value === 'function'
-      ? (...given: unknown[]) =>
-          provider.of(value).apply(
-            contract,
-            given.map((one) => user.of(one)),
-          )
-      : value
-  if (typeof contract !== 'object' || contract === null) return checkedValue(contract) as Contract
-  return new Proxy({ ...contract }, { get: (_, name) => checkedValue(Reflect.get(contract, name)) })
+  const made = new WeakMap<object, unknown>()
+  const check = (value: unknown) => {
+    if (typeof value !== 'function') return value
+    if (!made.has(value)) {
+      const steps = provider.of(value)
+      made.set(value, (...given: unknown[]) =>
+        steps.apply(
+          contract,
+          given.map((one) => user.of(one)),
+        ),
+      )
+    }
+    return made.get(value)
+  }
+  if (typeof contract !== 'object' || contract === null) return check(contract) as Contract
+  return new Proxy({ ...contract }, { get: (_, name) => check(Reflect.get(contract, name)) })
 }
 
 const OPAQUE = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'/g

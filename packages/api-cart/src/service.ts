@@ -57,7 +57,8 @@ export async function showCart(
 export function* readCart(caller: Caller, shop: Shop, now = currentTime()) {
   const rows = yield* many<repository.CartRow>(repository.cartOf(caller.id, now))
   const shelf = yield* shelfFor(itemsOf(rows), shop.catalog)
-  return yield* adjusted(caller, toCart(rows, shelf, yield* reservedBy(caller, shop, now)), shop)
+  const cart = toCart(rows, shelf, yield* reservedBy(caller, shop, now))
+  return yield* adjusted(caller, cart, shop)
 }
 
 const itemsOf = (rows: readonly repository.CartRow[]) => rows.filter((row) => row.id !== null)

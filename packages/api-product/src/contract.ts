@@ -45,7 +45,7 @@ export interface Taken {
  * of the caller.
  */
 export interface CatalogContract {
-  /** Finds products, with one statement. Unknown ones are left out. */
+  /** Finds products in any order, with one statement. Name each once. Unknown ones are left out. */
   resolve(products: readonly string[]): Transaction<readonly CatalogProduct[]>
   /**
    * Takes the stock of lines, which may name a product several times: all of it, or nothing. An

@@ -178,22 +178,27 @@ export interface CatalogRow {
   active: number
 }
 
-/**
- * One statement for any number of ids. The array literals of PostgreSQL have the quotes and escapes of
- * JSON, as long as no id has a control character.
- */
-function amongThese(ids: readonly string[]) {
-  const json = JSON.stringify(ids)
-  return byEngine({
-    sqlite: sql`IN (SELECT value FROM json_each(${json}))`,
-    postgres: sql`= ANY(CAST(${`{${json.slice(1, -1)}}`} AS TEXT[]))`,
-  })
-}
+/** An array of PostgreSQL, whose literals have the quotes and escapes of JSON, as no id has a control character. */
+const arrayOf = (ids: readonly string[]) => `{${JSON.stringify(ids).slice(1, -1)}}`
 
-/** In the order of the ids, so that a cart and its purchase find the same first currency. */
-const resolved = (ids: readonly string[]) => sql`
-  SELECT id AS product, name, images, prices, stock, active FROM product
-  WHERE id ${amongThese(ids)} AND deleted_at IS NULL ORDER BY id`
+/** One statement for any number of ids. */
+const amongThese = (ids: readonly string[]) =>
+  byEngine({
+    sqlite: sql`IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+    postgres: sql`= ANY(CAST(${arrayOf(ids)} AS TEXT[]))`,
+  })
+
+/** Every cart reads them. In the order of the ids, as PostgreSQL locks them; on SQLite as they are named. */
+const resolved = (ids: readonly string[]) =>
+  byEngine({
+    sqlite: sql`
+      SELECT product.id AS product, name, images, prices, stock, active
+      FROM json_each(${JSON.stringify(ids)}) AS named CROSS JOIN product ON product.id = named.value
+      WHERE deleted_at IS NULL`,
+    postgres: sql`
+      SELECT id AS product, name, images, prices, stock, active
+      FROM product WHERE id = ANY(CAST(${arrayOf(ids)} AS TEXT[])) AND deleted_at IS NULL ORDER BY id`,
+  })
 
 export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(resolved(ids))
 

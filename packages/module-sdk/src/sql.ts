@@ -95,12 +95,14 @@ function compose(strings: readonly string[], parts: readonly (SqlValue | Sql)[])
     differs ||= part.differs
     for (const value of part.values) values.push(value)
   }
+  const texts = textsOf(strings, parts)
+  if (!differs) return new Sql(texts, values)
   const forPostgres = () =>
     compose(
       strings,
       parts.map((part) => (part instanceof Sql && part.postgres) || part),
     )
-  return new Sql(textsOf(strings, parts), values, differs ? forPostgres : undefined)
+  return new Sql(texts, values, forPostgres)
 }
 
 /** How many texts of one call site are remembered. */
@@ -113,13 +115,19 @@ interface Composed {
   readonly of: readonly (readonly string[] | undefined)[]
   readonly texts: readonly string[]
 }
-const composed = new WeakMap<readonly string[], Composed[]>()
+const composed = new WeakMap<readonly string[], readonly Composed[]>()
+const none: readonly Composed[] = []
+
+function areOf(parts: readonly (SqlValue | Sql)[], of: Composed['of']): boolean {
+  for (let index = 0; index < parts.length; index += 1)
+    if (of[index] !== stringsOf(parts[index] as SqlValue | Sql)) return false
+  return true
+}
 
 /** The same array each time if query and fragments are literals, so that engines find its statement. */
 function textsOf(strings: readonly string[], parts: readonly (SqlValue | Sql)[]): readonly string[] {
-  const known = composed.get(strings) ?? []
-  const found = known.find(({ of }) => of.every((one, index) => one === stringsOf(parts[index] as SqlValue)))
-  if (found !== undefined) return found.texts
+  const known = composed.get(strings) ?? none
+  for (const { of, texts } of known) if (areOf(parts, of)) return texts
   const texts = [strings[0] as string]
   const append = (text: string | undefined) => texts.push(`${texts.pop()}${text}`)
   for (const [index, part] of parts.entries()) {

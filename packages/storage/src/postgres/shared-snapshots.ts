@@ -87,6 +87,8 @@ export class SharedSnapshots {
       // Until then statements of the group may follow.
       await group.over.promise
       if (group.failure !== undefined) throw group.failure
+      // With the BEGIN of the next group.
+      sendTogether(client)
       await session.finish()
     })
     work.catch((error) => {

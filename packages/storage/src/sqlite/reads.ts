@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@mortise/module-sdk'
 import { type Sql, sql } from '@mortise/module-sdk/sql'
-import type { Transaction } from '@mortise/module-sdk/transaction'
+import type { Step, Transaction } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError } from '../port/errors.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { driveAsync, generatorOf, type Outbox, StepReader } from '../port/steps.ts'
@@ -26,12 +26,21 @@ export class Reads {
   readonly #steps: StepReader
   readonly #onSlow: OnSlowRead | undefined
   readonly #slow = new WeakSet<PreparedStatement>()
+  /** The connection, whose statements `#onLoop` times. */
+  readonly #timed: Pick<Connection, 'execute' | 'inTransaction'>
+  readonly #read = (step: Step) => this.#steps.read(step)
   /** While reads show the state before a COMMIT. */
   #held: PromiseWithResolvers<void> | undefined
   readonly #hold: PreparedStatement
 
   constructor(connection: Connection, outbox?: Outbox, onSlow?: OnSlowRead) {
     this.#connection = connection
+    this.#timed = {
+      get inTransaction() {
+        return connection.inTransaction
+      },
+      execute: (statement) => this.#onLoop(statement.query, () => connection.execute(statement)),
+    }
     this.#steps = new StepReader(outbox)
     this.#onSlow = onSlow
     this.#hold = connection.prepare(opening)
@@ -58,16 +67,7 @@ export class Reads {
     const held = this.#held
     if (held === undefined) connection.begin()
     try {
-      return driveOn(
-        {
-          get inTransaction() {
-            return connection.inTransaction
-          },
-          execute: (statement) => this.#onLoop(statement.query, () => connection.execute(statement)),
-        },
-        steps,
-        (step) => this.#steps.read(step),
-      )
+      return driveOn(this.#timed, steps, this.#read)
     } finally {
       if (held === undefined && connection.inTransaction) connection.rollback()
     }
