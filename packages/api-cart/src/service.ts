@@ -76,7 +76,7 @@ function toCart(
     items,
     itemCount: items.length,
     totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
-    total: totalOf(items),
+    total: shelf ? totalOf(items) : null,
     version: cart?.cartVersion ?? 0,
     createdAt: timestamp(cart?.cartCreatedAt ?? null),
     updatedAt: timestamp(cart?.cartUpdatedAt ?? null),

@@ -221,9 +221,10 @@ export function changeStock(changes: ReadonlyMap<string, number>, now: number) {
     sqlite: sql`json_each(${json})`,
     postgres: sql`(SELECT key, CAST(value AS BIGINT) AS value FROM json_each_text(CAST(${json} AS JSON)))`,
   })
-  return run(sql`
+  const changed = sql`
     UPDATE product SET stock = stock + change.value, version = version + 1, updated_at = ${now}
     FROM ${rows} AS change
     WHERE product.id ${amongThese([...changes.keys()])} AND product.id = change.key
-      AND product.stock + change.value >= 0`)
+      AND product.stock + change.value >= 0`
+  return run(changed, changes.size)
 }
