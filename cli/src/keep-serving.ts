@@ -22,7 +22,7 @@ const LONGEST_PAUSE = 1_000
 const MOST_ENDS = 6
 /** A host that was asked to end is killed this long after its drain, in milliseconds. */
 const END_TIMEOUT = 13_000
-/** These ends would be the same at the next start. */
+/** A start that ends so would end the same the next time. */
 const lastingEnds: readonly (number | null)[] = [exitCodes.usage, exitCodes.notFound, exitCodes.refused]
 
 /** Names the parent in the environment of a host. */
@@ -77,7 +77,8 @@ class Parent {
     for (let ends = 0; ; ) {
       const [code, signal] = await this.#serveOnce(previous)
       if (this.#stopping.signal.aborted || code === 0) return codeOf(code, signal)
-      if (code !== null && (!this.#hasServed || lastingEnds.includes(code))) return code
+      const hasBegun = this.#servesSince !== undefined
+      if (code !== null && !hasBegun && (!this.#hasServed || lastingEnds.includes(code))) return code
       ends = this.#servedFor > STEADY_AFTER ? 1 : ends + 1
       previous = `process ${this.#child?.pid} ${signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`}`
       if (ends >= MOST_ENDS) {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -41,6 +41,30 @@ const innocent = {
   /** It stops here if a debugger is attached. */
   debugged: 'debugger',
   sleeps: 'await new Promise((done) => setTimeout(done, 2_500))',
+}
+
+/** In milliseconds, and beyond the limit. */
+const SLOW = 3_000
+
+/** Options of node with which SQLite waits for its disk at each COMMIT, as long as the file `flag` is there. */
+function slowDisk(flag: string): string[] {
+  const preload = `
+    import { existsSync } from 'node:fs'
+    import { createRequire } from 'node:module'
+    const Database = createRequire(${JSON.stringify(import.meta.url)})('better-sqlite3')
+    const { prepare } = Database.prototype
+    Database.prototype.prepare = function (text) {
+      const statement = prepare.call(this, text)
+      if (text !== 'COMMIT' || !this.name.endsWith('app.db')) return statement
+      const run = statement.run.bind(statement)
+      statement.run = () => {
+        const isSlow = existsSync(${JSON.stringify(flag)})
+        if (isSlow) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${SLOW})
+        return run()
+      }
+      return statement
+    }`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
 const copies = copiesWithHarm({ ...blocks, ...innocent })
@@ -89,7 +113,9 @@ for (const name of Object.keys(blocks)) {
 
 t.test('nobody is blamed', async (t) => {
   const application = await copies(t)
-  const host = await started(t, application)
+  t.match(await application.run('module-install', 'api-cart'), { exitCode: 0 })
+  const flag = join(application.root, 'slow')
+  const host = await started(t, application, slowDisk(flag))
   for (const name of ['short', 'collects', 'sleeps']) {
     await t.test(`for what ${name}`, async (t) => {
       t.equal((await fetch(`${host.url}/hello`, { headers: { with: name } })).status, 200)
@@ -98,15 +124,28 @@ t.test('nobody is blamed', async (t) => {
   }
   await t.test('for a process that was stopped', async (t) => {
     host.child.kill('SIGSTOP')
-    await pause(3_000)
+    await pause(SLOW)
     host.child.kill('SIGCONT')
+    t.equal((await fetch(`${host.url}/other`)).status, 200)
+  })
+  await t.test('for a slow disk, on which a module waits for its transaction', async (t) => {
+    await writeFile(flag, '')
+    const begun = performance.now()
+    const response = await fetch(`${host.url}/cart/item`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ product: 'tea', quantity: 1 }),
+    })
+    t.equal(response.status, 201)
+    t.ok(performance.now() - begun > SLOW)
+    await rm(flag)
     t.equal((await fetch(`${host.url}/other`)).status, 200)
   })
   await t.test('for a debugger that holds the process in its code', async (t) => {
     const { send, event } = await attach(t, host)
     const response = fetch(`${host.url}/hello`, { headers: { with: 'debugged' } })
     await event('Debugger.paused')
-    await pause(3_000)
+    await pause(SLOW)
     send('Debugger.resume')
     t.equal((await response).status, 200)
   })

@@ -41,7 +41,7 @@ const skip = skipPostgres
 
 t.test('a host with a worker that hangs', { skip }, async (t) => {
   const { directory, run, host, state, get, responded } = await running(t)
-  const pids = async () => (await state()).workers?.map(({ pid }) => pid) ?? []
+  const pids = async () => (await callRunningHost(directory, 'state'))?.workers?.map(({ pid }) => pid) ?? []
   /** Both processes, once both respond: one that is slow to is not in the state. */
   const both = async () => {
     await until(async () => (await pids()).length === 2)
@@ -91,6 +91,14 @@ t.test('a host with a worker that hangs', { skip }, async (t) => {
     t.equal(restarted.exitCode, 0, restarted.stdout)
     const next = await both()
     t.notOk(next.includes(victim) || next.includes(other))
+  })
+
+  await t.test('workers that end at once come back on the same port', async (t) => {
+    const ended = await both()
+    for (const pid of ended) process.kill(pid, 'SIGKILL')
+    await until(async () => !(await pids()).some((pid) => ended.includes(pid)))
+    await both()
+    t.match(await get('/health/live'), { status: 200 })
   })
 
   await t.test('SIGTERM ends the parent soon although a worker is stopped', async (t) => {

@@ -50,6 +50,19 @@ t.test('a signal that stops the host stops its parent', async (t) => {
   t.equal(await host.ended, 0)
 })
 
+t.test('a host that served starts again, whatever its exit code', async (t) => {
+  const application = await testApplication(t)
+  const code = "if (process.send) process.on('SIGUSR2', () => process.reallyExit(3))"
+  const options = [`--import=data:text/javascript,${encodeURIComponent(code)}`]
+  const host = await started(t, application, options, [])
+  const pid = async () =>
+    ((await callRunningHost(application.directory, 'state')) as ApplicationState | undefined)?.pid
+  const served = (await pid()) as number
+  process.kill(served, 'SIGUSR2')
+  await until(async () => ![undefined, served].includes(await pid()))
+  t.match(host.stderr, `process ${served} ended with exit code 3. It starts again in 100 ms`)
+})
+
 t.test('a host that does not stop is killed', async (t) => {
   const application = await testApplication(t)
   const options = (code: string) => [`--import=data:text/javascript,${encodeURIComponent(code)}`]

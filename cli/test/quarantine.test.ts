@@ -165,10 +165,16 @@ t.test('hosts of one database share the quarantine', { skip: skipPostgres }, asy
   const two = await runningHost(t, directory)
   t.match(await get(two, '/hello'), { status: 200 })
 
+  await two.notifyHosts()
+  const begun = performance.now()
   await noteEnds(one.directory, 'hello')
   const first = await runningHost(t, one.directory)
   t.match(await get(first, '/hello'), { status: 503, body: { code: 'module-quarantined' } })
+  // As a host of the same folder does.
+  const file = join('.app', 'quarantine')
+  await cp(join(one.directory, file), join(directory, file))
   await until(async () => (await get(two, '/hello')).status === 503)
+  t.ok(performance.now() - begun < 9_000, 'before its next heartbeat')
   t.match(await get(two, '/other'), { status: 200 })
   const outcome = await runApp('module-enable', 'hello', '--dir', directory, '--json')
   t.match(outcome, { exitCode: 0, json: { released: ['hello'] } })

@@ -20,9 +20,9 @@ import { MOVED } from './control/write-pause.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
-import { Quarantine } from './generations/quarantine.ts'
+import { Quarantine, quarantineFile } from './generations/quarantine.ts'
 import type { ServingHost } from './generations/serving-host.ts'
-import { watchLockFile } from './generations/watch-lock-file.ts'
+import { watchForChange } from './generations/watch-for-change.ts'
 import type { Admission } from './http/admission.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
@@ -38,7 +38,7 @@ import {
   type Serving,
 } from './lasting-parts.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
-import { storeDirectory } from './modules/lock-file.ts'
+import { lockFilePath, storeDirectory } from './modules/lock-file.ts'
 import { isLoaded } from './modules/module-state.ts'
 import { Shutdown } from './shutdown.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
@@ -113,10 +113,8 @@ export class Application implements Serving {
         storage,
         () => this.#self(),
         log,
-        () => {
-          // Not awaited: a switch writes a heartbeat.
-          installed.followQuarantine().catch((error) => log.warn(error, 'the quarantine cannot be read'))
-        },
+        // Not awaited: a switch writes a heartbeat.
+        () => void this.#followQuarantine(),
       )
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
@@ -224,6 +222,9 @@ export class Application implements Serving {
     this.#listener.serve(this.#control.routing)
     await this.installed.react()
     this.#watchLock()
+    // What another host of this folder has decided.
+    if (storage.isShared)
+      watchForChange(quarantineFile(config.directory), this.#abandoned.signal, () => this.#followQuarantine())
     secrets.follow(tokens, this.#abandoned.signal)
     // After the control socket serves: a later record's author asks for the import.
     await importPendingRecords(config.directory, storage).catch((error) =>
@@ -379,10 +380,16 @@ export class Application implements Serving {
     this.#options = { host, port: port === undefined ? undefined : taken }
   }
 
+  async #followQuarantine(): Promise<void> {
+    await this.installed
+      .followQuarantine()
+      .catch((error) => this.#parts.log.warn(error, 'the quarantine cannot be read'))
+  }
+
   /** A lock with migrations is left to a command, which takes a snapshot first. */
   #watchLock(): void {
     const { config, log } = this.#parts
-    watchLockFile(config.directory, this.#abandoned.signal, async () => {
+    watchForChange(lockFilePath(config.directory), this.#abandoned.signal, async () => {
       if (this.isStopping) return
       try {
         await this.installed.activate({ probed: false })

@@ -1,8 +1,9 @@
-import { many } from '@mortise/module-sdk'
+import { many, type Transaction } from '@mortise/module-sdk'
 import {
   type DatabaseAddress,
   type DatabaseInspection as Inspection,
   inspectDatabase as inspect,
+  type LedgerEntry,
   type MigrationSet,
 } from '@mortise/storage'
 import { type DatabaseId, findDatabaseId, hasTable } from './config/database-id.ts'
@@ -20,18 +21,23 @@ interface Own {
 
 export type DatabaseInspection = Omit<Inspection, 'own'> & Own
 
-/** For a damaged file the id, the dead letters and the failed jobs stay unknown. */
+/**
+ * For a damaged file the id, the dead letters and the failed jobs stay unknown.
+ * @param quick leaves out what reads all rows of a SQLite file
+ */
 export async function inspectDatabase(
   place: DatabaseAddress,
   sets: readonly MigrationSet[],
+  quick = false,
 ): Promise<DatabaseInspection | undefined> {
-  const found = await inspect<Own>(place, sets, function* (ledger) {
+  const read = function* (ledger: readonly LedgerEntry[]): Transaction<Own> {
     const databaseId = yield* findDatabaseId(ledger)
     const hasEvents = hasTable(ledger, 'mortise_reaction')
     const dead = hasEvents ? yield* many<Own['dead'][number]>(countDeadLetters) : []
     const hasJobs = hasTable(ledger, 'mortise_job')
     const failedJobs = hasJobs ? yield* many<Own['failedJobs'][number]>(countFailedJobs) : []
     return { databaseId, dead, failedJobs }
-  })
+  }
+  const found = await inspect(place, sets, read, quick)
   return found && { databaseId: null, dead: [], failedJobs: [], ...found, ...found.own }
 }

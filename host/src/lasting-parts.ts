@@ -15,8 +15,8 @@ import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import type { InstalledModules } from './generations/installed-modules.ts'
 import { EventLoopWatch } from './generations/loop-watch.ts'
-import { assertPortFree } from './http/assert-port-free.ts'
 import { moduleSocketLimits } from './http/connection-limit.ts'
+import { freePort } from './http/free-port.ts'
 import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
 import { RateLimits } from './http/limits/window-counter.ts'
 import { guardProcess } from './modules/guard-process.ts'
@@ -143,7 +143,7 @@ export async function openLastingParts(
 /** Workers share a port, and a parent keeps its socket. */
 async function assertAddressFree({ port, host, worker, parent }: ApplicationOptions, { server }: Config) {
   const address = { port: port ?? server.port, host: host ?? server.host }
-  if (worker === undefined && parent?.socketFor(address) === undefined) await assertPortFree(address)
+  if (worker === undefined && parent?.socketFor(address) === undefined) await freePort(address)
 }
 
 const openStorage = (config: Config, log: FastifyBaseLogger, observer: Metrics, shutdown: Shutdown) =>

@@ -7,8 +7,11 @@ import type { Command } from '../terminal/command.ts'
 import { asFailure } from '../terminal/explain.ts'
 
 export const command: Command = {
-  options: [['--fix', 'fix what can be fixed without loss']],
-  examples: ['app doctor', 'app doctor --fix'],
+  options: [
+    ['--fix', 'fix what can be fixed without loss'],
+    ['--quick', 'leave out the check of each row of a SQLite file, which takes as long as reading it'],
+  ],
+  examples: ['app doctor', 'app doctor --quick', 'app doctor --fix'],
   changes: true,
   repairsHost: true,
   repairsEnvironment: true,
@@ -16,10 +19,11 @@ export const command: Command = {
   async run({ options, terminal, application }) {
     const directory = await application()
     const fix = options.fix === true
+    const quick = options.quick === true
     const found = await terminal.during('Checking', () =>
       fix
-        ? withCommandLock(directory, 'doctor --fix', () => examine(directory, { fix }))
-        : examineBeside(directory),
+        ? withCommandLock(directory, 'doctor --fix', () => examine(directory, { fix, quick }))
+        : examineBeside(directory, quick),
     )
     const { unasked, ...known } = await terminal.during('Asking for advisories', () => advisories(directory))
     const findings = [...found, ...known.findings]
@@ -45,11 +49,11 @@ async function advisories(directory: string): Promise<Advisories> {
 }
 
 /** Runs without the command lock, so another command may begin or end in the meantime. */
-async function examineBeside(directory: string): Promise<Finding[]> {
+async function examineBeside(directory: string, quick: boolean): Promise<Finding[]> {
   const busy = await busyWith(directory)
-  const findings = await examine(directory, { fix: false, busy })
+  const findings = await examine(directory, { fix: false, quick, busy })
   const later = busy ?? (await busyWith(directory))
-  return later === busy ? findings : await examine(directory, { fix: false, busy: later })
+  return later === busy ? findings : await examine(directory, { fix: false, quick, busy: later })
 }
 
 const text = ({ id, severity, message, hint, fixed }: Finding) =>

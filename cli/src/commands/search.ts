@@ -51,6 +51,7 @@ function factsOf({ from, package: name, spec, publisher, host, compatible, publi
   return [
     ...(from === 'command' ? ['travels with the command'] : []),
     ...(from === 'alias' ? [`alias of ${name}`] : []),
+    ...(from === 'folder' ? ['in your folder of tarballs'] : []),
     ...(publisher === null || from === 'command' ? [] : [`published by ${publisher}`]),
     ...(published === null ? [] : [`on ${published.slice(0, 10)} (${daysSince(published)})`]),
     ...(compatible === null ? [] : [range]),

@@ -30,7 +30,7 @@ import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 const FREE_REPORTED = 16 * 1024 * 1024
 
 /** Checks the file, and its schema against the active packages, beside a running host. */
-export async function* checkDatabase(directory: string): AsyncFindings {
+export async function* checkDatabase(directory: string, quick: boolean): AsyncFindings {
   const config = await readConfig(directory).catch(() => undefined) // the check of the configuration reports it
   if (config === undefined) return
   const active = await activeModules(directory)
@@ -40,7 +40,8 @@ export async function* checkDatabase(directory: string): AsyncFindings {
     ),
   )
   const sets = moduleMigrations(packages.filter((found) => found !== undefined))
-  const found = await inspectDatabase(databaseAddress(config), [hostMigrations, ...sets]).catch((error) => {
+  const address = databaseAddress(config)
+  const found = await inspectDatabase(address, [hostMigrations, ...sets], quick).catch((error) => {
     if (error instanceof StorageUnreachableError) return unreachable(error)
     throw error
   })

@@ -37,15 +37,17 @@ const underWay = ['restoration-interrupted', 'interrupted', 'leftovers', 'store-
 export interface DoctorReport {
   /** Repair what can be repaired without loss. Requires the command lock. */
   readonly fix: boolean
+  /** Leave out what takes as long as reading the database. */
+  readonly quick: boolean
   /** The failure that names another running command. */
   readonly busy?: Failure | undefined
 }
 
 /** Runs all checks. A check that cannot run is a finding too. */
-export async function examine(directory: string, { fix, busy }: DoctorReport): Promise<Finding[]> {
+export async function examine(directory: string, { fix, quick, busy }: DoctorReport): Promise<Finding[]> {
   const findings: Finding[] = []
   const run = async (check: Check) => {
-    for (const finding of await findingsOf(check, directory)) {
+    for (const finding of await findingsOf(check, directory, quick)) {
       const isKnown = findings.some(({ message }) => message === finding.message)
       if (isKnown || (busy !== undefined && underWay.includes(finding.id))) continue
       findings.push(await fixed(finding, fix))
@@ -58,10 +60,14 @@ export async function examine(directory: string, { fix, busy }: DoctorReport): P
   return findings
 }
 
-async function findingsOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
+async function findingsOf(
+  check: Check,
+  directory: string,
+  quick: boolean,
+): Promise<readonly FixableFinding[]> {
   try {
     const findings: FixableFinding[] = []
-    for await (const finding of check(directory)) findings.push(finding)
+    for await (const finding of check(directory, quick)) findings.push(finding)
     return findings
   } catch (error) {
     const { message, hint } = asFailure(error)

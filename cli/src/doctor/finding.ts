@@ -35,5 +35,8 @@ export interface FixableFinding extends Omit<Finding, 'fixed'> {
 export type Findings = Generator<FixableFinding, void>
 export type AsyncFindings = AsyncGenerator<FixableFinding, void>
 
-/** Each check reads the application again: a repair before it may have changed it. */
-export type Check = (directory: string) => AsyncFindings
+/**
+ * Each check reads the application again: a repair before it may have changed it.
+ * @param quick whether it leaves out what takes as long as reading the database
+ */
+export type Check = (directory: string, quick: boolean) => AsyncFindings

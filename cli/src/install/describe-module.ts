@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  callRunningHost,
   emptyLockFile,
   foldersToLoad,
   inTemporaryFolder,
@@ -82,11 +83,13 @@ async function stateOf(
   return modules.find((module) => module.id === id) as InstalledState
 }
 
-/** The access to its routes; null if the module is disabled or cannot be loaded, or the configuration is wrong */
+/** The access to its routes, as the running host or a probe says; null if the module is disabled or cannot be loaded, or the configuration is wrong */
 async function installedAccess(
   directory: string,
   id: string,
 ): Promise<Readonly<Record<string, string>> | null> {
+  const served = await callRunningHost(directory, 'access')
+  if (served?.[id] !== undefined) return served[id]
   let probed = foldersToLoad(directory, await readLockFile(directory))
   while (probed.some((one) => one.id === id)) {
     try {

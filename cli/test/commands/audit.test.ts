@@ -71,6 +71,7 @@ testOnEngines('the audit trail keeps the actions of operators', async (t, { root
     'module-disable hello done',
     'restore backup.tgz done',
   ])
+  t.strictSame(named((await run('audit', '--object', 'hello')).json.records), ['module-disable hello done'])
 })
 
 t.test('a change whose command was killed during the revert is reverted', async (t) => {
@@ -97,6 +98,8 @@ t.test('without an open database, records wait and are listed; a start stores th
   await host.close()
   await run('token', 'cid')
   t.match(await readPendingRecords(directory), [{ object: 'cid' }])
+  for (const object of ['ben', 'cid'])
+    t.match((await run('audit', '--object', object)).json.records, [{ object }], object)
   t.match(await recorded(run), [{ object: 'ann' }, { object: 'ben' }, { seq: 3, object: 'cid' }])
 })
 

@@ -1,9 +1,25 @@
+import { readFileSync } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFolder, sampleTarball } from '../sample-module.ts'
+import { runningHost } from '../running-host.ts'
+import { respondVersion, sampleFolder, sampleTarball } from '../sample-module.ts'
+
+t.test('a running host says the access of routes: no module is probed', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const [probes, plugin] = [join(root, 'probes'), respondVersion('hello', '1.0.0')]
+  const main = `import { defineModule } from '@mortise/module-sdk'
+import { appendFileSync } from 'node:fs'
+appendFileSync(${JSON.stringify(probes)}, 'loaded\\n')
+export default defineModule('hello').plugin(async (app) => { ${plugin} })`
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { main }))
+  await runningHost(t, directory)
+  const before = readFileSync(probes, 'utf8')
+  t.match((await run('module-info', 'hello')).json, { access: { 'GET /hello': 'public' } })
+  t.equal(readFileSync(probes, 'utf8'), before)
+})
 
 t.test('an installed module can be named by its id and its package name', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fakeRegistry, type Published, published } from '../fake-registry.ts'
 import { outside } from '../outside.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFiles } from '../sample-module.ts'
+import { sampleFiles, sampleTarball } from '../sample-module.ts'
 
 function module(name: string, json: Record<string, unknown> = {}, manifest = {}): Published {
   const keywords = ['mortise-module']
@@ -94,17 +94,37 @@ t.test('search finds what travels with the command and the aliases without a reg
   )
 })
 
-t.test('search needs no application, and a folder of tarballs is not searched', async (t) => {
+t.test('search needs no application, and searches a folder of tarballs', async (t) => {
   const folder = await outside(t)
-  await writeFile(join(folder, '.npmrc'), 'registry=file:.\n')
+  await writeFile(join(folder, '.npmrc'), 'registry=file:.\n@else:registry=http://127.0.0.1:1/\n')
+  const pack = (file: string, id: string, json: object) =>
+    sampleTarball(join(folder, file), { id, json: { description: 'Events of the shop', ...json } })
+  await pack('one.tgz', 'hello', { name: '@acme/hello', version: '1.9.0' })
+  await pack('newer.tgz', 'hello', { name: '@acme/hello', version: '1.10.0' })
+  await pack('plain.tgz', 'plain', { name: 'plain', version: '0.1.0' })
+  await pack('scoped.tgz', 'scoped', { name: '@else/scoped', version: '1.0.0' })
+  await pack('path.tgz', 'path', { name: '../../secret', version: '1.0.0' })
+  await pack('no-tarball.txt', 'text', { name: 'text', version: '1.0.0' })
+  await mkdir(join(folder, 'below'))
+  await pack('below/deep.tgz', 'deep', { name: 'deep', version: '1.0.0' })
+  await writeFile(join(folder, 'broken.tgz'), 'no tarball')
   delete process.env.npm_config_registry
   const before = process.cwd()
   t.teardown(() => process.chdir(before))
   process.chdir(folder)
   const { exitCode, json } = await runApp('search', 'events', '--json')
   t.equal(exitCode, 0)
-  t.match(json, {
-    modules: [{ spec: 'api-event' }],
-    unasked: [{ registry: folder, reason: 'it is a folder' }],
-  })
+  t.strictSame(
+    json.modules.map(({ spec, from, version, compatible }: Record<string, unknown>) => [
+      ...[spec, from, version, compatible],
+    ]),
+    [
+      ['api-event', 'command', '1.0.0', true],
+      ['@acme/hello', 'folder', '1.10.0', true],
+      ['npm:plain', 'folder', '0.1.0', true],
+    ],
+  )
+  t.match(json.unasked, [{ registry: 'http://127.0.0.1:1/' }])
+  const { stdout } = await runApp('search', 'hello')
+  t.match(stdout, /@acme\/hello 1\.10\.0\n {2}Events of the shop\n {2}in your folder of tarballs; runs on/)
 })

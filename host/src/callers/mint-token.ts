@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { ownIssuer, readConfig, secretFile } from '../config/config.ts'
 import { assertOwnSecret, readIdentity } from '../config/identity.ts'
 import { ConfigError, type Environment } from '../config/settings.ts'
@@ -27,13 +28,17 @@ export async function mintToken({ issuer, secret, subject, scope, expiresIn }: T
     )
   }
   const { SignJWT } = await import('jose/jwt/sign')
-  return new SignJWT(scope === undefined ? {} : { scope })
-    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setIssuer(issuer)
-    .setSubject(subject)
-    .setIssuedAt()
-    .setExpirationTime(expiresIn)
-    .sign(secret)
+  return (
+    new SignJWT(scope === undefined ? {} : { scope })
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+      .setIssuer(issuer)
+      .setSubject(subject)
+      // Two of the same second are not the same, nor are two one-time links.
+      .setJti(randomUUID())
+      .setIssuedAt()
+      .setExpirationTime(expiresIn)
+      .sign(secret)
+  )
 }
 
 export interface ApplicationToken extends Omit<TokenToMint, keyof OwnIssuer> {

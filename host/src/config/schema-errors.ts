@@ -60,6 +60,8 @@ function reasonOf(
     case 'pattern':
       if (hidesPatterns && meaning) return { reason: `must be ${meaning}` }
       return { reason: `must match the pattern ${params.pattern}${meaning ? ` (${meaning})` : ''}` }
+    case 'minProperties':
+      return { reason: `must have at least ${params.limit} ${noun}${params.limit === 1 ? '' : 's'}` }
     case 'uniqueItems':
       return { reason: 'must not contain the same item twice' }
     case 'format':

@@ -1,5 +1,6 @@
 import {
   type AuditEntry,
+  byEngine,
   currentTime,
   many,
   maybeOne,
@@ -49,7 +50,9 @@ export type OperatorRecord = Static<typeof OperatorRecord>
 export interface AuditQuery {
   readonly limit: number
   /** Returns only records with a smaller `seq`. */
-  readonly before?: number
+  readonly before?: number | undefined
+  /** Returns only records of this object. */
+  readonly object?: string | undefined
 }
 
 /** Appends an entry of a module. */
@@ -74,14 +77,25 @@ export function insertion({ id, at, actor, action, object, outcome, details }: O
     VALUES (${Date.parse(at)}, ${actor}, ${action}, ${object}, ${outcome}, ${JSON.stringify(details)}, ${id})`
 }
 
+/** Rows are compared for PostgreSQL, which otherwise may search all records for those of an object. */
+function rangeOf(before: number, object: string | undefined): Sql {
+  if (object === undefined) return sql`seq < ${before}`
+  return byEngine({
+    sqlite: sql`object = ${object} AND seq < ${before}`,
+    postgres: sql`(object, seq) > (${object}, 0) AND (object, seq) < (${object}, ${before})`,
+  })
+}
+
 /** Newest first. */
 export function* readTrail({
   limit,
   before = Number.MAX_SAFE_INTEGER,
+  object,
 }: AuditQuery): Transaction<AuditRecord[]> {
   const rows = yield* many<Omit<AuditRecord, 'at' | 'details'> & { at: number; details: string | null }>(sql`
     SELECT seq, at, actor, action, object, outcome, request_id AS "requestId", details
-    FROM mortise_audit WHERE seq < ${before} ORDER BY seq DESC LIMIT ${Math.min(limit, MOST_ROWS)}`)
+    FROM mortise_audit WHERE ${rangeOf(before, object)}
+    ORDER BY ${object === undefined ? sql`seq DESC` : sql`object DESC, seq DESC`} LIMIT ${Math.min(limit, MOST_ROWS)}`)
   return rows.map(({ at, details, ...row }) => ({
     ...row,
     at: timestamp(at),

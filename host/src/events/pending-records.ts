@@ -80,6 +80,8 @@ export async function readAudit(
   const hasTrail = storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')
   const records = hasTrail ? await storage.snapshot(() => readTrail(query), { long: true }) : []
   const waiting = query.before === undefined ? await readPendingRecords(directory) : []
-  const pending = waiting.map(({ id: _, ...record }) => ({ seq: null, requestId: null, ...record }))
+  const { object } = query
+  const wanted = waiting.filter((record) => object === undefined || record.object === object)
+  const pending = wanted.map(({ id: _, ...record }) => ({ seq: null, requestId: null, ...record }))
   return [...pending.reverse(), ...records].slice(0, query.limit)
 }

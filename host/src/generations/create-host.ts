@@ -65,6 +65,8 @@ declare module 'fastify' {
     react?(): Promise<void>
     /** Resolves when all existing events and due jobs are done, or their retry is scheduled. */
     reacted?(): Promise<void>
+    /** By the id of a module, the access to each of its routes (`GET /cart`). */
+    accesses: Map<string, Readonly<Record<string, Access>>>
   }
 }
 
@@ -103,8 +105,6 @@ export interface HostOptions {
   readonly operated?: OperatedProcess | undefined
   /** Called for each module before its registration. */
   readonly onRegister?: (id: string) => void
-  /** Called with the access of each route (`GET /cart`) of a module. */
-  readonly onRegistered?: (id: string, access: ReadonlyMap<string, Access>) => void
 }
 
 /**
@@ -158,6 +158,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(paging, { publicUrl })
     await app.register(streamEvents, { events, retiring: retirement.signal })
     app.decorate('react', () => background.begin())
+    app.decorate('accesses', new Map())
     app.decorate('reacted', () => background.idle())
     app.decorate('retire', () => retirement.abort())
     retirement.signal.addEventListener('abort', () => void background.stop())
@@ -197,7 +198,8 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           tables: tableOwners(modules),
           retiring: retirement.signal,
           operator: operatorOf({
-            ...{ app: api, tokens, metrics: read, publicUrl, process: parts.operated },
+            ...{ app: api, directory: config.directory, storage, tokens, metrics: read, publicUrl },
+            process: parts.operated,
           }),
           strict: parts.strict,
         })
@@ -232,7 +234,7 @@ const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
 /** Failed modules last: they only respond on paths that no other module has taken. */
 async function registerModules(
   api: FastifyInstance,
-  { modules, onRegister, onRegistered }: HostOptions,
+  { modules, onRegister }: HostOptions,
   environment: Omit<ModuleEnvironment, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
@@ -243,7 +245,7 @@ async function registerModules(
       case 'paused': {
         onRegister?.(module.id)
         const access = await registerModule(api, module, { ...environment, contracts })
-        onRegistered?.(module.id, access)
+        api.accesses.set(module.id, Object.fromEntries(access))
         break
       }
       case 'failed':

@@ -96,7 +96,8 @@ export class InstalledModules extends Generations {
 
   /**
    * Serves modules.lock.json as it is when its turn comes: builds the next generation beside the
-   * current one, checks it and switches. Returns the generation that serves.
+   * current one, checks it and switches. A module whose entry has changed is tried again, whatever it
+   * did outside of requests. Returns the generation that serves.
    *
    * @param options.probed a command has already tried the modules in a child process, and migrated
    * @param options.again retries failed modules even if the lock is served already
@@ -123,15 +124,17 @@ export class InstalledModules extends Generations {
         await this.#assertMigrated(lock)
         await probe(parts.config, foldersToLoad(parts.config.directory, lock))
       }
+      const isSame = (id: string) => isDeepStrictEqual(lock.modules[id], previous.lock.modules[id])
+      for (const [id, locked] of Object.entries(lock.modules)) {
+        if (again || !isSame(id)) this.#troubles.delete(storedModule(parts.config.directory, locked))
+      }
       const next = await build(parts, lock, this.#troubles)
-      const isSame = ({ id }: RegisteredModule) =>
-        isDeepStrictEqual(lock.modules[id], previous.lock.modules[id])
       try {
         for (const module of next.modules) {
           if (module.state === 'failed' && !hadFailed(module.id, previous, lock)) {
             throw new ModuleError(module.id, module.reason)
           }
-          if (isServing(module) && !isSame(module)) {
+          if (isServing(module) && !isSame(module.id)) {
             await selfCheck(next.app, parts.config.basePath, module)
           }
         }

@@ -97,7 +97,6 @@ async function tryOut(request: ProbeRequest): Promise<void> {
     await storage.migrate(moduleMigrations([await readPackage(module.directory)]))
   }
   const issuer = { issuer: 'urn:mortise:probe', secret: randomBytes(32) }
-  const access: Record<string, ProbeReport['access'][string]> = {}
   let failure = ''
   const app = await createHost({
     config,
@@ -106,9 +105,6 @@ async function tryOut(request: ProbeRequest): Promise<void> {
     tokens: createTokenVerifier({ issuers: [issuer] }),
     modules: inContractOrder(active),
     onRegister: (id) => begin(id),
-    onRegistered: (id, routes) => {
-      access[id] = Object.fromEntries(routes)
-    },
   })
   // Work that a module began while it loaded may fail a moment later.
   await setTimeout(LINGER)
@@ -123,7 +119,7 @@ async function tryOut(request: ProbeRequest): Promise<void> {
     if (failed === undefined) well.push(module)
     else if (upgrades.length === 0) throw failed
   }
-  report({ kind: 'report', report: { document, access } })
+  report({ kind: 'report', report: { document, access: Object.fromEntries(app.accesses) } })
   const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
   const applied = await storage.migrate(moduleMigrations(packages))
   if (applied.length > 0) for (const module of well) await responds(module)

@@ -143,17 +143,17 @@ export async function release(
   return released
 }
 
-const copyOf = (directory: string) => join(directory, '.app', 'quarantine')
+export const quarantineFile = (directory: string) => join(directory, '.app', 'quarantine')
 
 async function writeCopy(directory: string, entries: Entries): Promise<void> {
   const before = await readQuarantine(directory)
   if (JSON.stringify(before) === JSON.stringify(entries)) return
-  await writeDurably(copyOf(directory), `${JSON.stringify(entries)}\n`)
+  await writeDurably(quarantineFile(directory), `${JSON.stringify(entries)}\n`)
 }
 
 /** As the last host of this folder knew it. */
 export async function readQuarantine(directory: string): Promise<Entries> {
-  return (await readJsonFile(copyOf(directory), isObject).catch(() => undefined)) ?? {}
+  return (await readJsonFile(quarantineFile(directory), isObject).catch(() => undefined)) ?? {}
 }
 
 /** The same, of what is installed now: another version is in no quarantine. */

@@ -86,10 +86,15 @@ export function buildValidator(
         invalidParts((isShort && all(data)) || validator().errors || [], httpPart === 'body'),
       )
     }
-    if (httpPart !== 'querystring' && httpPart !== 'params')
-      return (data) => validator()(data) || refuse(data)
+    if (httpPart === 'body') return (data) => validator()(data) || refuse(data)
 
     const convert = converter(schema, `${method} ${url}`)
+    if (httpPart === 'headers') {
+      return (data) => {
+        convert(data as Texts)
+        return validator()(data) || refuse(data)
+      }
+    }
     if (httpPart === 'params') {
       return (data) => {
         convert(data as Texts)
@@ -144,7 +149,7 @@ function converter(schema: TSchema, route: string): (parameters: Texts) => void 
   const written = properties.flatMap(([name, { type }]) => {
     if (['array', 'object', 'null'].includes(type)) {
       throw new TypeError(
-        `${route}: parameter "${name}" is of type ${type}, which a path or query cannot carry; use string, integer, number or boolean`,
+        `${route}: parameter "${name}" is of type ${type}, which a path, query or header cannot carry; use string, integer, number or boolean`,
       )
     }
     const rule = forms[type]

@@ -69,9 +69,11 @@ export const requestBodies = fp(
       route.bodyLimit ??= form.bodyLimit
     })
 
-    // Fastify looks for a parser even without a body to parse.
+    // Fastify looks for a parser even without a body to parse, and refuses what is no media type
+    // before it reads the body, which may be empty.
     app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
-      if (headers['content-type'] !== undefined && isEmpty(headers)) delete headers['content-type']
+      const { 'content-type': type } = headers
+      if (type !== undefined && (isEmpty(headers) || !mediaType.test(type))) delete headers['content-type']
       done()
     })
 
@@ -102,6 +104,8 @@ export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: 
   if (request.body === undefined) request.body = {}
   done()
 }
+
+const mediaType = /^\s*[^\s/;]+\/[^\s/;]+/
 
 const charsets = /;\s*charset\s*=\s*"?([^";\s]*)/gi
 

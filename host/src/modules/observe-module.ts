@@ -67,7 +67,8 @@ export async function observeModule(
     },
     get operator() {
       operator = true
-      return { signIn: absent, call: absent, run: absent, metrics: absent, isPrivate: false } as Operator
+      const calls = { signIn: absent, call: absent, run: absent, read: absent, metrics: absent }
+      return { ...calls, isPrivate: false } as Operator
     },
     eventTypes: { has: () => false },
     retiring: new AbortController().signal,

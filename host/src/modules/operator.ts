@@ -1,17 +1,19 @@
-import type { CommandResult, Operator } from '@mortise/module-sdk'
+import type { CommandResult, Operator, OperatorQuery } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import type { ActingTokens } from '../callers/acting.ts'
+import { readFailedEvents } from '../events/failed-event-queries.ts'
+import { readJobs } from '../events/job-queries.ts'
+import { readAudit } from '../events/pending-records.ts'
 import type { MetricFamily } from '../telemetry/prometheus-format.ts'
 
 /** The commands that an operator may run. */
 const commands = new Set(
-  'module-list module-history module-info module-install module-remove module-upgrade module-enable module-disable module-pause module-rollback search config audit events work doctor'.split(
+  'module-list module-history module-info module-install module-remove module-upgrade module-enable module-disable module-pause module-rollback search config events work doctor'.split(
     ' ',
   ),
 )
-const options = new Set(
-  'dry-run plan yes settle allow-new purge restore-snapshot for outdated usage limit before fix'.split(' '),
-)
+const options = new Set('dry-run plan yes settle allow-new purge for outdated usage fix quick'.split(' '))
 
 /** What a process knows of itself for its operator. */
 export interface OperatedProcess {
@@ -23,6 +25,8 @@ export interface OperatedProcess {
 
 interface Operated {
   readonly app: FastifyInstance
+  readonly directory: string
+  readonly storage: Storage
   readonly tokens: ActingTokens
   readonly metrics: () => Promise<readonly MetricFamily[]>
   readonly publicUrl: string | undefined
@@ -31,7 +35,15 @@ interface Operated {
 }
 
 /** What one module may do: see `Operator`. */
-export function operatorOf({ app, tokens, metrics, publicUrl, process }: Operated): Operator {
+export function operatorOf({
+  app,
+  directory,
+  storage,
+  tokens,
+  metrics,
+  publicUrl,
+  process,
+}: Operated): Operator {
   return {
     signIn: (token) => tokens.signIn(token),
     call: (user, { method, path, headers = {}, body, remoteAddress }) =>
@@ -52,6 +64,11 @@ export function operatorOf({ app, tokens, metrics, publicUrl, process }: Operate
       })
       if (process === undefined) throw new Error('no command started this host, so it cannot run one')
       return await process.run([command, ...chosen, '--', ...words], onNotes)
+    },
+    read: async (command, { limit = 20, ...query }: OperatorQuery = {}) => {
+      if (command === 'audit') return { records: await readAudit(directory, storage, { limit, ...query }) }
+      const failures = command === 'work' ? readJobs : readFailedEvents
+      return await storage.snapshot<unknown>(() => failures(limit), { long: true })
     },
     metrics,
     get isPrivate() {

@@ -38,7 +38,7 @@ export const openapi = fp<OpenapiOptions>(async (app, { application, publicUrl, 
         components: { securitySchemes: securitySchemes(publicUrl) },
       },
       refResolver: {
-        buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
+        buildLocalReference: ({ $id }, _base, _fragment, i) => componentName($id, i),
       },
       convertConstToEnum: false,
       stripBasePath: false,
@@ -138,4 +138,10 @@ function securitySchemes(publicUrl: string | undefined) {
       description: 'For guests in a browser: set with every guest token.',
     },
   } as const
+}
+
+/** A component has no such name as `https://shop.example/list.json`, and a reference would end in it. */
+function componentName(id: unknown, index: number): string {
+  const name = String(id ?? 'schema').replace(/[^\w.-]+/g, '-')
+  return name === id ? name : `${name}-${index}`
 }

@@ -15,6 +15,11 @@ t.test('minted tokens verify', async (t) => {
   t.strictSame(decodeProtectedHeader(token), { alg: 'HS256', typ: 'JWT' })
 })
 
+t.test('two tokens of the same second differ: each may be used once', async (t) => {
+  const tokens = await Promise.all([1, 2].map(() => mintToken({ ...own, subject: 'ann', expiresIn: '1m' })))
+  t.equal(new Set(tokens).size, 2)
+})
+
 t.test('a token without scope has no such claim', async (t) => {
   const token = await mintToken({ ...own, subject: 'ann', expiresIn: '1d' })
   t.notOk(Object.hasOwn(decodeJwt(token), 'scope'))

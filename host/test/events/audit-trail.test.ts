@@ -45,6 +45,33 @@ testOnEngines('audit records are complete, newest first, and paged', async (t, o
   )
 })
 
+testOnEngines('the records of an object are paged, too, and found by an index', async (t, open, engine) => {
+  const storage = await open()
+  await storage.migrate([hostMigrations])
+  for (const object of ['a', 'b', 'a', 'a']) await put(storage, object)
+  const read = (before?: number) =>
+    storage.snapshot(() => readTrail({ limit: 2, object: 'a', ...(before && { before }) }))
+  const newest = await read()
+  t.same(
+    newest.map(({ object, seq }) => [object, seq]),
+    [
+      ['a', 4],
+      ['a', 3],
+    ],
+  )
+  t.same(
+    (await read(3)).map(({ seq }) => seq),
+    [1],
+  )
+  t.same(await storage.snapshot(() => readTrail({ limit: 2, object: '' })), [])
+  if (engine === 'sqlite') {
+    const [{ detail = '' } = {}] = await storage.many<{ detail: string }>(
+      sql`EXPLAIN QUERY PLAN SELECT seq FROM mortise_audit WHERE object = 'a' AND seq < 9 ORDER BY object DESC, seq DESC`,
+    )
+    t.match(detail, /USING COVERING INDEX mortise_audit_by_object \(object=\? AND seq<\?\)/)
+  }
+})
+
 testOnEngines('an undone transaction leaves no audit record', async (t, open) => {
   const storage = await open()
   await storage.migrate([hostMigrations])

@@ -105,7 +105,7 @@ t.test('refuses a schema with keywords that it would not enforce', async (t) => 
   )
 })
 
-t.test('reads numbers and booleans of a query or path from their exact form only', async (t) => {
+t.test('reads numbers and booleans of a query, header or path from their exact form only', async (t) => {
   const schema = Type.Object({ price: Type.Optional(Type.Number()), open: Type.Optional(Type.Boolean()) })
   const validate = compile(schema, 'querystring')
   const query = { price: '-1.50', open: 'true' }
@@ -115,6 +115,11 @@ t.test('reads numbers and booleans of a query or path from their exact form only
     t.not(validate({ price: text }), true, text)
   for (const text of ['1', 'TRUE', 'yes', '']) t.not(validate({ open: text }), true, text)
   t.not(validate({ price: '9007199254740993' }), true, 'a double does not hold it')
+
+  const headers = { 'x-depth': '2', 'x-name': '2' }
+  const head = Type.Object({ 'x-depth': Type.Integer(), 'x-name': Type.String() })
+  t.equal(compile(head, 'headers')(headers), true)
+  t.strictSame(headers, { 'x-depth': 2, 'x-name': '2' })
 
   const path = { year: '2026' }
   t.equal(compile(Type.Object({ year: Type.Integer() }), 'params')(path), true)

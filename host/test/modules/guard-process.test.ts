@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
+import { decide } from '../../src/modules/decision.ts'
+import { emptyLockFile, type LockedModule, readLockFile, writeLockFile } from '../../src/modules/lock-file.ts'
 import {
   applicationFolder,
   type FixtureModule,
@@ -85,6 +87,22 @@ t.test('a module that would end the host is refused or removed from service', as
   await t.rejects(callRunningHost(directory, 'activate'), { name: 'HostRefusedError', status: 409 })
   t.equal(await statusOf(`${url}/good`), 200)
   t.equal(await statusOf(`${url}/exits`), 404)
+})
+
+t.test('a failed module that is disabled and enabled again serves again', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, onRequest('late', offences.throws))
+  const { url } = await startProcess(t, directory)
+  await statusOf(`${url}/late`)
+  while ((await stateOf(directory, 'late'))?.state !== 'failed') await new Promise(setImmediate)
+  for (const state of ['disabled', 'active'] as const) {
+    const { generation, modules } = await readLockFile(directory)
+    const late = decide(modules.late as LockedModule, { state })
+    await writeLockFile(directory, { ...emptyLockFile, generation: generation + 1, modules: { late } })
+    await callRunningHost(directory, 'activate')
+    t.match(await stateOf(directory, 'late'), { state })
+  }
+  t.equal(await statusOf(`${url}/late`), 200)
 })
 
 t.test('process.exit in a route fails only the request', async (t) => {

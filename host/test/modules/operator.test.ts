@@ -20,6 +20,8 @@ const operator = (
   const { run = async (argv: readonly string[]) => argv as never, url = '' } = process
   return operatorOf({
     app,
+    directory: '',
+    storage: undefined as never,
     tokens: tokens(),
     metrics: async () => [],
     publicUrl,

@@ -122,6 +122,22 @@ t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schem
   t.equal(new Set(ids).size, ids.length, 'operationIds are unique')
 })
 
+t.test('a shared schema with a URL as its id is a component too', async (t) => {
+  const $id = 'https://list.example/parts.json'
+  const document = await documentOf(t, {
+    routes(scope) {
+      scope.addSchema({ $id, definitions: { word: { type: 'string' } } })
+      const body = Type.Object({ word: Type.Unsafe({ $ref: `${$id}#/definitions/word` }) })
+      scope.post('/list', { config: { access: 'public' }, schema: { body } }, async () => ({}))
+    },
+  })
+  for (const name of Object.keys(document.components.schemas)) t.match(name, /^[a-zA-Z0-9._-]+$/)
+  const { word } = document.paths['/list'].post.requestBody.content['application/json'].schema.properties
+  const ajv = new Ajv2020({ strict: false })
+  ajv.addSchema(document, 'document')
+  t.equal(ajv.compile({ $ref: `document${word.$ref}` })(1), false)
+})
+
 t.test('operations and schemas keep the names of their authors', async (t) => {
   const document = await documentOf(t)
   t.strictSame(Object.keys(document.components.schemas).sort(), [

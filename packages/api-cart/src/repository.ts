@@ -191,8 +191,14 @@ export interface Reserved extends CartQuantity {
 
 const reserved = sql`product, quantity, expires_at AS "expiresAt"`
 
+/** In the order of the lines. */
 export const findReservation = (owner: string, now: number) =>
-  many<Reserved>(sql`SELECT ${reserved} FROM cart_reservation WHERE ${isOwn(owner, now)} ORDER BY product`)
+  many<Reserved>(sql`
+    SELECT ${reserved} FROM cart_reservation WHERE ${isOwn(owner, now)}
+    ORDER BY (
+      SELECT since_version FROM cart_item
+      WHERE cart_item.cart_id = cart_reservation.cart_id AND cart_item.product = cart_reservation.product
+    )`)
 
 /** Removes the reservation of a cart that this transaction has locked. */
 export const takeReservation = (cartId: string) =>

@@ -118,8 +118,8 @@ testOnEngines('what leaves the lines is given back', async (t) => {
   await ann.delete(`/cart/item/${cup.id}`)
   t.equal(await stockOf('cup'), 5)
   t.strictSame(await reservedBy(ann), [
-    { product: 'pot', quantity: 1 },
     { product: 'tea', quantity: 2 },
+    { product: 'pot', quantity: 1 },
   ])
   const put = await ann.request('PUT', '/cart', { items: [{ product: 'tea', quantity: 1 }] })
   t.strictSame(put.json().reservation.items, [{ product: 'tea', quantity: 1 }])
@@ -190,6 +190,13 @@ testOnEngines('a reservation outlives its cart until it expires', async (t) => {
   t.equal(await stockOf('tea'), 5)
 })
 
+testOnEngines('a cart shows its reservation as the request for it did', async (t) => {
+  const { host } = await shop(t, { tea: 5, cup: 5 })
+  const ann = host.user('ann')
+  const reserved = await reserve(ann, { tea: 1, cup: 2 })
+  t.strictSame(reserved.json(), (await ann.get('/cart')).json().reservation)
+})
+
 testOnEngines('a claim takes the reservation along', async (t) => {
   const { host, stockOf } = await shop(t, { tea: 20, cup: 5 })
   const guest = host.guest()
@@ -203,8 +210,8 @@ testOnEngines('a claim takes the reservation along', async (t) => {
   t.equal(await stockOf('tea'), 8)
   await ann.claim(other)
   t.strictSame(await reservedBy(ann), [
-    { product: 'cup', quantity: 1 },
     { product: 'tea', quantity: 7 },
+    { product: 'cup', quantity: 1 },
   ])
   t.strictSame([await stockOf('tea'), await stockOf('cup')], [13, 4])
 })

@@ -29,7 +29,11 @@ const Price = Type.Object(
 const Image = Type.Object(
   {
     url: Type.String({ maxLength: 2000, pattern: '^https?://[\\x21-\\x7e]+$' }),
-    alt: Type.String({ maxLength: 500, pattern: `^${anything}*$`, description: 'what the image shows' }),
+    alt: Type.String({
+      maxLength: 500,
+      pattern: `^${anything}*$`,
+      description: 'text without control characters: what the image shows',
+    }),
   },
   { title: 'ProductImage', additionalProperties: false },
 )
@@ -54,7 +58,9 @@ const settable = {
   description: Nullable(Type.String({ maxLength: 10_000, pattern: `^${anything}*$` })),
   images: Type.Array(Image, { maxItems: 20 }),
   attributes: Attributes,
-  group: Nullable(VisibleText({ maxLength: 128, description: 'what variants of one thing share' })),
+  group: Nullable(
+    VisibleText({ maxLength: 128, description: 'visible text that the variants of one thing share' }),
+  ),
   price: Price,
   otherPrices: Type.Array(Price, { maxItems: 20, description: 'the price in other currencies' }),
   stock: Stock,
@@ -103,7 +109,7 @@ export const ProductQuery = Strict({
   q: Type.Optional(
     VisibleText({
       maxLength: 100,
-      description: 'each word must begin a word of the name or the id; case and accents do not matter',
+      description: 'words that each begin a word of the name or the id; case and accents do not matter',
       examples: ['espresso'],
     }),
   ),
@@ -118,14 +124,15 @@ export const ProductQuery = Strict({
     Type.String({
       maxLength: 1000,
       pattern: `^${oneAttribute}(,${oneAttribute})*$`,
-      description: 'one or more, comma-separated: a product must have them all',
+      description: 'names with their values, comma-separated: a product must have them all',
       examples: ['roast:dark,size:1kg'],
     }),
   ),
   currency: Type.Optional(
     Type.String({
       pattern: '^[A-Z]{3}$',
-      description: 'only products with a price in it; `minPrice`, `maxPrice` and sorting by price need it',
+      description:
+        'three capital letters (ISO 4217): only products with a price in it; `minPrice`, `maxPrice` and sorting by price need it',
     }),
   ),
   minPrice: Amount,

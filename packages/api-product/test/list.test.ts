@@ -83,6 +83,14 @@ testOnEngines('filters select, and each order can be reversed', async (t) => {
   }
 })
 
+testOnEngines('a wrong filter says what it must be', async (t) => {
+  const guest = (await productHost(t)).guest()
+  const detail = async (query: string) => (await guest.get(`/product?${query}`)).json().errors[0].detail
+  t.match(await detail('currency=eur'), /^must be three capital letters/)
+  t.match(await detail('attributes=size'), /^must be names with their values/)
+  t.match(await detail('q=%E2%80%8B'), /^must be words/)
+})
+
 testOnEngines('amounts are compared in a currency', async (t) => {
   const guest = (await productHost(t)).guest()
   t.strictSame(await parameters(guest, 'sort=-price'), [400, ['sort']])

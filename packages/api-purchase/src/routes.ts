@@ -25,6 +25,7 @@ import {
   removePurchase,
   showPurchase,
 } from './service.ts'
+import { callersTransitions } from './status.ts'
 
 /** The routes of purchases: the caller's own, and everyone's with a scope. */
 export function purchaseRoutes(app: ModuleInstance, database: Database, others: Others): void {
@@ -105,6 +106,7 @@ export function purchaseRoutes(app: ModuleInstance, database: Database, others: 
       attachValidation: true,
       schema: {
         summary: 'Change the status of a purchase',
+        ...({ 'x-transitions': callersTransitions } as object),
         params: IdParams,
         body: PurchaseChange,
         response: {

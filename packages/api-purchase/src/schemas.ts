@@ -17,7 +17,11 @@ export const MAX_QUANTITY = 9999
 const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 const Note = VisibleText({ maxLength: 200, examples: ['ground, for a moka pot'] })
 const PurchaseNote = VisibleText({ maxLength: 1000, examples: ['Leave it at the door.'] })
-const Reference = VisibleText({ maxLength: 128, description: 'of the caller', examples: ['PO-2026-118'] })
+const Reference = VisibleText({
+  maxLength: 128,
+  description: 'visible text of the caller',
+  examples: ['PO-2026-118'],
+})
 
 export const PurchaseItem = Type.Object(
   {

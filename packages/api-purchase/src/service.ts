@@ -26,7 +26,7 @@ import {
   type PurchaseQuery,
   type PurchaseSummary,
 } from './schemas.ts'
-import { deletable, givesBack, type Status, statuses, transitions } from './status.ts'
+import { callersTransitions, deletable, givesBack, type Status, statuses, transitions } from './status.ts'
 
 /**
  * The rules of purchases. A caller sees their own; `purchase:read` and `purchase:manage` see
@@ -266,9 +266,7 @@ function mergeItems(items: NewPurchase['items']): Wanted[] {
 }
 
 function illegalTransition(from: Status, to: Status) {
-  const allowed = Object.entries(transitions[from]).flatMap(([status, actor]) =>
-    actor === 'host' ? [] : [status],
-  )
+  const allowed = callersTransitions[from] ?? []
   const next = allowed.length > 0 ? `it can become ${allowed.join(' or ')}` : 'its status is final'
   return problem('illegal-transition', `This purchase is ${from} and cannot become ${to}: ${next}.`, {
     members: { allowed },

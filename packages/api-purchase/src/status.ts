@@ -17,6 +17,14 @@ export const transitions: Readonly<Record<Status, Readonly<Partial<Record<Status
   expired: {},
 }
 
+/** By status, the statuses that callers may change it to: in the OpenAPI document as `x-transitions`. */
+export const callersTransitions: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(transitions).map(([from, next]) => [
+    from,
+    Object.entries(next).flatMap(([to, actor]) => (actor === 'host' ? [] : [to])),
+  ]),
+)
+
 /** Statuses in which a purchase has no claim to its stock. */
 export const givesBack: ReadonlySet<Status> = new Set<Status>(['cancelled', 'expired'])
 

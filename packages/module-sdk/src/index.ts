@@ -41,6 +41,7 @@ export type {
   CommandResult,
   Operator,
   OperatorMetric,
+  OperatorQuery,
   OperatorRequest,
   SignedIn,
 } from './operator.ts'

@@ -42,6 +42,16 @@ export interface OperatorMetric {
   }[]
 }
 
+/** Options of the commands that `Operator.read` stands for. */
+export interface OperatorQuery {
+  /** The default is 20. */
+  readonly limit?: number | undefined
+  /** Only audit records with a smaller `seq`. */
+  readonly before?: number | undefined
+  /** Only audit records of this object. */
+  readonly object?: string | undefined
+}
+
 /**
  * What the host gives to the one module whose manifest has `"operator": true`. The plan of its
  * installation says what that means.
@@ -68,6 +78,11 @@ export interface Operator {
     options?: Readonly<Record<string, string | true>>,
     onNotes?: (text: string) => void,
   ): Promise<CommandResult>
+  /**
+   * What these commands print without arguments, read by this process: `audit` newest first, `events` and
+   * `work` with the oldest failures first.
+   */
+  read(command: 'audit' | 'events' | 'work', query?: OperatorQuery): Promise<unknown>
   /** Every metric of the application. */
   metrics(): Promise<readonly OperatorMetric[]>
   /** Whether nobody on the way reads along: it listens on loopback, or `publicUrl` is https. */

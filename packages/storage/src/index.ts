@@ -38,6 +38,7 @@ export type {
   AppliedMigration,
   DatabaseContents,
   DatabaseSchema,
+  LedgerEntry,
   MigrationSet,
   ModuleData,
   Refusing,

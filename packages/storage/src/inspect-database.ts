@@ -7,6 +7,7 @@ import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 /**
  * Checks a database while hosts may serve from it.
  * @param read the caller's own read
+ * @param quick leaves out what reads all rows of a SQLite file
  * @returns undefined without a database
  * @throws {StorageUnreachableError}
  */
@@ -14,10 +15,11 @@ export async function inspectDatabase<Own>(
   place: DatabaseAddress,
   sets: readonly MigrationSet[],
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
+  quick = false,
 ): Promise<DatabaseInspection<Own> | undefined> {
   if ('file' in place) {
     const { inspectFile } = await import('./sqlite/inspect-file.ts')
-    return inspectFile(place.file, sets, read)
+    return inspectFile(place.file, sets, read, quick)
   }
   const { compareMigrations } = await import('./migrations/compare-migrations.ts')
   const storage = await openStorage({ ...place, create: false }).catch((error) => {

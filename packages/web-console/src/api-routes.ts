@@ -5,6 +5,7 @@ import { responses } from './module.ts'
 import type { Parts } from './session-routes.ts'
 
 const REQUEST_HEADERS = [
+  'accept-encoding',
   'content-type',
   'host',
   'idempotency-key',
@@ -15,6 +16,7 @@ const REQUEST_HEADERS = [
   'user-agent',
 ]
 const RESPONSE_HEADERS = [
+  'content-encoding',
   'content-type',
   'deprecation',
   'etag',
@@ -23,6 +25,7 @@ const RESPONSE_HEADERS = [
   'location',
   'retry-after',
   'sunset',
+  'vary',
   'www-authenticate',
 ]
 

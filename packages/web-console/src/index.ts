@@ -23,7 +23,7 @@ export const consoleModule = (page = builtPage, ring = new Ring()) =>
       rights: new Rights(operator, settings),
     }
     const commands = new Commands(operator)
-    pageRoutes(app, page)
+    pageRoutes(app, page, settings.oidc !== undefined)
     sessionRoutes(app, parts)
     loginRoutes(app, parts, settings)
     apiRoutes(app, parts)

@@ -6,8 +6,11 @@ import type { IssuerSettings } from './settings.ts'
 // The authorization code flow with PKCE (RFC 6749, 7636). What comes of it is an access token, which
 // the host verifies like any other: signature, issuer, audience, expiry. Nothing else is believed.
 
-/** How long the issuer may take for a response, in milliseconds. */
-const TIMEOUT = 5_000
+/**
+ * How long the issuer may take for a response, in milliseconds. The host waits 5 s for each route when it checks a
+ * module: an issuer that is down must not keep the console from being installed.
+ */
+const TIMEOUT = 3_000
 
 /** OpenID Connect Discovery 1.0, section 3. */
 const Discovered = Type.Object({

@@ -35,9 +35,10 @@ type Coding = keyof typeof codings
  * The page: one HTML document for every path below /console, and the files that it names, which
  * have a hash in their names.
  * @param folder with `index.html` and `asset/`
+ * @param hasIssuer whether people can sign in at an issuer: the page then has a link to it
  */
-export function pageRoutes(app: ModuleInstance, folder: string): void {
-  const shell = htmlIn(folder, app.prefix)
+export function pageRoutes(app: ModuleInstance, folder: string, hasIssuer: boolean): void {
+  const shell = htmlIn(folder, app.prefix, hasIssuer)
   const assets = filesIn(join(folder, 'asset'))
   const compressed = new Map<string, Promise<Buffer>>()
 
@@ -94,11 +95,12 @@ export function pageRoutes(app: ModuleInstance, folder: string): void {
   )
 }
 
-/** The document, with the address that its relative links begin with. */
-function htmlIn(folder: string, prefix: string): Buffer | undefined {
+/** The document, with the address that its relative links begin with, and how people sign in. */
+function htmlIn(folder: string, prefix: string, hasIssuer: boolean): Buffer | undefined {
   try {
     const html = readFileSync(join(folder, 'index.html'), 'utf8')
-    return Buffer.from(html.replace('<head>', `<head>\n<base href="${prefix}/console/">`))
+    const issuer = hasIssuer ? '\n<meta name="issuer">' : ''
+    return Buffer.from(html.replace('<head>', `<head>\n<base href="${prefix}/console/">${issuer}`))
   } catch {
     return undefined
   }

@@ -10,7 +10,9 @@ const Query = Strict({
   words: Type.Optional(Type.String({ maxLength: 200 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   before: Type.Optional(Type.Integer({ minimum: 1 })),
+  object: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
   outdated: Type.Optional(Type.Literal('true')),
+  whole: Type.Optional(Type.Literal('true')),
   usage: Type.Optional(Type.Literal('true')),
 })
 
@@ -43,7 +45,7 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
       const session = await sessions.of(request)
-      const { words = '', limit, before, outdated, usage } = request.query
+      const { words = '', limit, before, object, outdated, usage, whole } = request.query
       const [command = '', ...rest] = request.params['*'].split('/')
       const name = rest.join('/')
       if (name !== '' && command !== 'module-info') throw problem('no-such-command')
@@ -62,14 +64,14 @@ export function readRoutes(app: ModuleInstance, { sessions, operator }: Parts, c
         case 'search':
           return await commands.read('search', wordsIn(words))
         case 'audit':
-          return await commands.read('audit', [], {
-            ...(limit !== undefined && { limit: String(limit) }),
-            ...(before !== undefined && { before: String(before) }),
-          })
-        case 'module-history':
-        case 'doctor':
+          return await operator.read('audit', { limit, before, object })
+        // The page asks for these every few seconds: a process each time is too much.
         case 'work':
         case 'events':
+          return await operator.read(command, { limit })
+        case 'doctor':
+          return await commands.read('doctor', [], whole ? {} : { quick: true })
+        case 'module-history':
           return await commands.read(command)
         default:
           throw problem('no-such-command')

@@ -1,3 +1,4 @@
+import { brotliDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { consoleHost, moduleIn, signedIn } from './console-host.ts'
 
@@ -49,6 +50,18 @@ t.test(
     t.equal((await browser.request('DELETE', '/console/api/product/a%2Fb')).statusCode, 200)
   },
 )
+
+t.test('the document says which changes of a status there are; it arrives compressed', async (t) => {
+  const browser = await signedIn(await consoleHost(t, shop))
+  const response = await browser.get('/console/api/openapi.json', { 'accept-encoding': 'br' })
+  t.equal(response.headers['content-encoding'], 'br')
+  const { paths } = JSON.parse(String(brotliDecompressSync(response.rawPayload)))
+  t.strictSame(paths['/purchase/{id}'].patch['x-transitions'], {
+    pending: ['confirmed', 'cancelled'],
+    confirmed: ['completed', 'cancelled'],
+    ...{ completed: [], cancelled: [], expired: [] },
+  })
+})
 
 t.test('below a base path, too', async (t) => {
   const host = await consoleHost(t, { ...shop, config: { basePath: '/shop' } })

@@ -1,73 +1,17 @@
-import { createHash, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { Browser, consoleHost } from './console-host.ts'
+import { localIssuer } from './local-issuer.ts'
 
-const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const redirectUri = 'https://shop.example/console/callback'
 
-interface Grant {
-  readonly challenge: string
-  readonly scope: string
-}
-
-/** An issuer on loopback: it gives one token for a code, and only for the verifier of the code. */
-async function issuerOf(t: Test) {
-  const grants = new Map<string, Grant>()
-  const seen: URLSearchParams[] = []
-  const state = { issuer: '', claims: '', authorization: '' }
-  const server = createServer(async (request, response) => {
-    const json = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body))
-    if (request.url === '/jwks')
-      return json(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig' }] })
-    if (request.url === '/.well-known/openid-configuration')
-      return json(200, {
-        issuer: state.claims || state.issuer,
-        authorization_endpoint: `${state.issuer}/authorize?tenant=shop`,
-        token_endpoint: `${state.issuer}/token`,
-        jwks_uri: `${state.issuer}/jwks`,
-      })
-    let text = ''
-    for await (const part of request) text += part
-    const given = new URLSearchParams(text)
-    seen.push(given)
-    state.authorization = request.headers.authorization ?? ''
-    const grant = grants.get(given.get('code') ?? '')
-    grants.delete(given.get('code') ?? '')
-    const challenge = createHash('sha256')
-      .update(given.get('code_verifier') ?? '')
-      .digest('base64url')
-    if (grant?.challenge !== challenge || given.get('redirect_uri') !== redirectUri)
-      return json(400, { error: 'invalid_grant' })
-    const token = await new SignJWT({ scope: grant.scope })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-      .setIssuer(state.issuer)
-      .setAudience('shop')
-      .setSubject('ann')
-      .setExpirationTime('5m')
-      .sign(privateKey)
-    return json(200, { access_token: token, token_type: 'Bearer' })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  state.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { state, grants, seen }
-}
-
 async function withIssuer(t: Test, oidc: object = {}) {
-  const parts = await issuerOf(t)
+  const parts = await localIssuer(t)
   const { issuer } = parts.state
   const host = await consoleHost(t, {
     config: {
-      auth: {
-        issuer: 'mortise-testkit',
-        issuers: [{ issuer, jwksUri: `${issuer}/jwks`, audience: 'shop', algorithms: ['ES256'] }],
-      },
+      auth: { issuer: 'mortise-testkit', issuers: [parts.trusted] },
       modules: { 'web-console': { oidc: { issuer, clientId: 'console', redirectUri, ...oidc } } },
     },
   })
@@ -79,7 +23,7 @@ async function granted({ host, grants }: Awaited<ReturnType<typeof withIssuer>>,
   const browser = new Browser(host)
   const begun = await browser.get('/console/login')
   const address = new URL(String(begun.headers.location))
-  grants.set('a-code', { challenge: address.searchParams.get('code_challenge') ?? '', scope })
+  grants.set('a-code', { challenge: address.searchParams.get('code_challenge') ?? '', scope, redirectUri })
   const callback = `/console/callback?code=a-code&state=${address.searchParams.get('state')}&session_state=x`
   return { browser, begun, address, callback }
 }
@@ -128,7 +72,7 @@ t.test('a browser that did not begin is not signed in, and neither is one with a
 t.test('the code of another login is refused by the issuer', async (t) => {
   const parts = await withIssuer(t)
   const { browser, callback } = await granted(parts)
-  parts.grants.set('a-code', { challenge: 'of-somewhere-else', scope: 'admin' })
+  parts.grants.set('a-code', { challenge: 'of-somewhere-else', scope: 'admin', redirectUri })
   t.match((await browser.get(callback)).json(), { status: 401, code: 'login-failed' })
 })
 
@@ -157,6 +101,20 @@ t.test('an issuer that says it is another one, or does not respond, signs nobody
     code: 'login-failed',
     detail: /https/,
   })
+})
+
+t.test('an issuer that hangs does not keep the host from checking the module, which takes 5 s', async (t) => {
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const issuer = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const { host } = await withIssuer(t, { issuer })
+  const begun = performance.now()
+  t.match((await new Browser(host).get('/console/login')).json(), { status: 401, code: 'login-failed' })
+  t.ok(performance.now() - begun < 4_500)
 })
 
 t.test('without the setting there is no login', async (t) => {

@@ -23,6 +23,18 @@ t.test('relative links of the page begin below the base path', async (t) => {
   t.match((await app.inject('/api/console/purchases')).body, '<base href="/api/console/">')
 })
 
+t.test('the page has a link to an issuer where the settings have one: it asks for nothing', async (t) => {
+  const oidc = {
+    issuer: 'https://login.example',
+    clientId: 'console',
+    redirectUri: 'https://shop.example/console/callback',
+  }
+  const meta = '<meta name="issuer">'
+  t.notMatch((await (await consoleHost(t)).app.inject('/console')).body, meta)
+  const { app } = await consoleHost(t, { config: { modules: { 'web-console': { oidc } } } })
+  t.match((await app.inject('/console')).body, meta)
+})
+
 t.test('files with a hash in their names stay in caches for ever, compressed', async (t) => {
   const { app } = await consoleHost(t)
   const plain = await app.inject('/console/asset/page-1a2b.js')

@@ -1,5 +1,6 @@
-import t from 'tap'
-import { consoleHost, signedIn } from './console-host.ts'
+import { onEngines } from '@mortise/module-testkit'
+import t, { type Test } from 'tap'
+import { consoleHost, moduleIn, signedIn } from './console-host.ts'
 
 const printed = (document: unknown, exitCode = 0) => ({ exitCode, document, notes: '' })
 
@@ -18,17 +19,43 @@ t.test('what commands print is below /console/operator, for a session that may l
     ['module-history', ['module-history', '--']],
     ['module-info/@acme/review', ['module-info', '--', '@acme/review']],
     ['search?words=cart+--dir', ['search', '--', 'cart', '--dir']],
-    ['audit?limit=5&before=9', ['audit', '--limit=5', '--before=9', '--']],
     ['config', ['config', '--', 'get']],
-    ['doctor', ['doctor', '--']],
-    ['work', ['work', '--']],
-    ['events', ['events', '--']],
+    ['doctor', ['doctor', '--quick', '--']],
+    ['doctor?whole=true', ['doctor', '--']],
   ] as const) {
     const response = await browser.get(`/console/operator/${path}`)
     t.match([response.statusCode, response.json(), calls.at(-1)], [200, { modules: [] }, argv], path)
     t.equal(response.headers['cache-control'], 'no-store')
   }
   t.match((await browser.get('/console/operator/host')).json(), { modules: [{ id: 'web-console' }] })
+})
+
+onEngines<Test>(t.test)('the audit trail, jobs and event handlers are read without a process', async (t) => {
+  const host = await consoleHost(t, {
+    modules: [moduleIn('api-purchase')],
+    command: async () => t.fail('a command runs') as never,
+  })
+  const items = [{ product: 'tea', quantity: 1 }]
+  const [first, other] = [
+    (await host.user('ann').post('/purchase', { items })).json(),
+    (await host.user('ann').post('/purchase', { items })).json(),
+  ]
+  const root = host.user('root', 'admin')
+  for (const { id } of [first, other]) await root.patch(`/purchase/${id}`, { status: 'confirmed' })
+  await root.patch(`/purchase/${first.id}`, { status: 'completed' })
+  const browser = await signedIn(host, 'bob', 'operator:read')
+  const read = async (path: string) => (await browser.get(`/console/operator/${path}`)).json()
+  const actions = (document: { records: { action: string }[] }) =>
+    document.records.map(({ action }) => action)
+  const ofFirst = await read(`audit?object=${first.id}`)
+  t.same(actions(ofFirst), ['purchase.completed', 'purchase.confirmed'])
+  t.match(ofFirst.records[0].actor, /:root$/)
+  const older = await read(`audit?object=${first.id}&limit=5&before=${ofFirst.records[0].seq}`)
+  t.same(actions(older), ['purchase.confirmed'])
+  t.equal((await read('audit?limit=2')).records.length, 2)
+  t.same(await read('audit?object=nothing'), { records: [] })
+  t.same(await read('work'), { works: [], failed: [] })
+  t.match(await read('events?limit=1'), { subscriptions: [], failed: [] })
 })
 
 t.test('no other command can be read, and no file of the machine', async (t) => {
@@ -75,9 +102,7 @@ t.test('a crowd does not queue without end', async (t) => {
     },
   })
   const browser = await signedIn(host)
-  const all = Array.from({ length: 25 }, (_, index) =>
-    browser.get(`/console/operator/audit?limit=${index + 1}`),
-  )
+  const all = Array.from({ length: 25 }, (_, index) => browser.get(`/console/operator/module-info/a${index}`))
   const refused = await Promise.race(all.toReversed())
   t.match(refused.json(), { status: 503, code: 'commands-busy' })
   ending.resolve()
@@ -98,7 +123,7 @@ t.test('the same question at the same time is one process, and few run beside ea
     },
   })
   const browser = await signedIn(host)
-  const paths = ['doctor', 'doctor', 'work', 'events', 'module-history', 'config']
+  const paths = ['doctor', 'doctor', 'module-list', 'search?words=x', 'module-history', 'config']
   const all = await Promise.all(paths.map((path) => browser.get(`/console/operator/${path}`)))
   t.ok(all.every(({ statusCode }) => statusCode === 200))
   t.equal(runs, 5)

@@ -1,6 +1,7 @@
 import { sql } from '@mortise/module-sdk'
 import { onEngines } from '@mortise/module-testkit'
 import t, { type Test } from 'tap'
+import { temporarySchema } from '../../storage/test/engines.ts'
 import { Browser, consoleHost, later, signedIn, tokenOf } from './console-host.ts'
 
 const testOnEngines = onEngines<Test>(t.test)
@@ -53,6 +54,40 @@ testOnEngines('a one-time link signs in once, however many try at the same time'
   const winner = browsers.find(({ cookie }) => cookie !== undefined)
   t.same((await winner?.get('/console/session'))?.json().scopes, ['admin'])
 })
+
+const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
+
+t.test(
+  'a session, a used link and a sign-out are those of every host of the database',
+  { skip },
+  async (t) => {
+    const { url: database } = await temporarySchema(t)
+    const config = { database }
+    const [one, other] = [await consoleHost(t, { config }), await consoleHost(t, { config })]
+    const link = await linkFor()
+    const here = new Browser(one)
+    t.equal((await here.post('/console/session', { link })).statusCode, 200)
+    const there = new Browser(other, here.cookie)
+    t.match((await there.get('/console/session')).json(), { subject: 'root', scopes: ['admin'] })
+    t.equal((await there.get('/console/operator/audit')).statusCode, 200)
+
+    const replayed = new Browser(other)
+    t.match((await replayed.post('/console/session', { link })).json(), {
+      status: 401,
+      code: 'link-not-valid',
+    })
+    t.equal(replayed.cookie, undefined)
+    const contested = await linkFor()
+    const both = [one, other, one, other].map((host) => new Browser(host))
+    const tries = await Promise.all(
+      both.map((browser) => browser.post('/console/session', { link: contested })),
+    )
+    t.same(tries.map(({ statusCode }) => statusCode).sort(), [200, 401, 401, 401], 'of all at once, one')
+
+    t.equal((await there.request('DELETE', '/console/session')).statusCode, 204)
+    t.match((await here.get('/console/session')).json(), { status: 401, code: 'not-signed-in' })
+  },
+)
 
 t.test('a link is valid for a minute, and gives no right by itself', async (t) => {
   const host = await consoleHost(t)

@@ -6,7 +6,7 @@ export interface FoundModule {
   /** What `module-install` takes: `api-cart`, `@acme/api-review`, `npm:api-review`. */
   readonly spec: string
   readonly package: string
-  readonly from: 'command' | 'alias' | 'registry'
+  readonly from: 'command' | 'alias' | 'registry' | 'folder'
   readonly version: string | null
   readonly description: string | null
   readonly publisher: string | null

@@ -2,6 +2,7 @@ import { readConfig } from '@mortise/host'
 import npa from 'npm-package-arg'
 import { folderServedAt } from '../../install/fetch/local-registry.ts'
 import { npmOptions } from '../../install/fetch/npm-options.ts'
+import { folderModules } from './folder-modules.ts'
 import { type FoundModule, matches, undescribed } from './found-module.ts'
 import { ownModules } from './own-modules.ts'
 import { describeModule, registriesOf, registryModules } from './registry-modules.ts'
@@ -16,7 +17,8 @@ export interface Found {
 }
 
 /**
- * Searches what travels with the command, the aliases of the application, and the registries.
+ * Searches what travels with the command, the aliases of the application, and the registries; a registry may be
+ * a folder of tarballs.
  * @param application undefined outside of an application: there are no aliases
  * @param elsewhere the folder whose .npmrc counts then
  */
@@ -33,12 +35,11 @@ export async function searchModules(
   const searches = registriesOf(npm).map(async (registry) => {
     const folder = folderServedAt(registry)
     try {
+      if (folder !== undefined) return await folderModules(words, folder, registry, npm)
       return await registryModules(words, registry, npm)
     } catch (error) {
       const reason = signal.aborted ? 'it does not respond in time' : (error as Error).message
-      unasked.push(
-        folder === undefined ? { registry, reason } : { registry: folder, reason: 'it is a folder' },
-      )
+      unasked.push({ registry: folder ?? registry, reason })
       return []
     }
   })

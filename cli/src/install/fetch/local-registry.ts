@@ -15,7 +15,7 @@ export interface Description {
   readonly version: string
 }
 
-interface Packed {
+export interface Packed {
   readonly file: string
   readonly json: Description
   readonly integrity: string
@@ -83,7 +83,7 @@ function packument(name: string, packages: readonly Packed[], address: string): 
 }
 
 /** The packages in a directory. Skips files that are not packages. */
-async function readPackages(directory: string): Promise<Packed[]> {
+export async function readPackages(directory: string): Promise<Packed[]> {
   const files = (await readdir(directory)).filter((file) => file.endsWith('.tgz')).sort()
   const packages: Packed[] = []
   for (const file of files) {

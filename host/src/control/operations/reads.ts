@@ -74,6 +74,12 @@ export const measure = hostOperation({
   merge: (outputs) => outputs.flat(),
 })
 
+/** By the id of a module that serves, the access to each of its routes (`GET /cart`). */
+export const access = hostOperation({
+  reads: true,
+  run: async ({ installed }) => Object.fromEntries(installed.app.accesses),
+})
+
 export const openapi = databaseOperation({
   reads: true,
   async run({ config, storage, installed }): Promise<OpenapiDocument> {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { readConfig } from '../../config/config.ts'
 import { drainSecondsOf, stoppingMessage } from '../../config/drain-seconds.ts'
-import { assertPortFree } from '../../http/assert-port-free.ts'
+import { freePort } from '../../http/free-port.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { ControlListener } from '../control-listener.ts'
@@ -91,9 +91,12 @@ export class Supervisor {
   static async #start(options: SupervisorOptions, listener: ControlListener): Promise<Supervisor> {
     const { directory, count, program, port, host, signal } = options
     const config = await readConfig(directory)
-    await assertPortFree({ port: port ?? config.server.port, host: host ?? config.server.host })
+    const wish = { port: port ?? config.server.port, host: host ?? config.server.host }
+    const found = await freePort(wish)
+    // When all workers have ended, the next ones would otherwise listen somewhere else.
+    const fixed = wish.port === 0 ? ['--port', `${found}`] : []
     cluster.schedulingPolicy = cluster.SCHED_RR
-    cluster.setupPrimary({ exec: program, args: [...options.arguments], stdio: [...workerStdio] })
+    cluster.setupPrimary({ exec: program, args: [...options.arguments, ...fixed], stdio: [...workerStdio] })
     const supervisor = new Supervisor(options, listener, createLogger(config.log), drainSecondsOf(config))
     const abort = () => void supervisor.stop(signal?.reason)
     signal?.addEventListener('abort', abort)

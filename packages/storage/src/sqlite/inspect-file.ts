@@ -12,18 +12,20 @@ import { readLedger } from './schema.ts'
  * Checks a database file on a connection of its own that writes nothing, while a host may serve
  * from it. Takes as long as reading the file.
  *
+ * @param quick leaves out what reads all rows: damage and orphans
  * @returns undefined without a file
  */
 export async function inspectFile<Own>(
   file: string,
   sets: readonly MigrationSet[],
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
+  quick = false,
 ): Promise<DatabaseInspection<Own> | undefined> {
   const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
   if (!existsSync(file)) return undefined
   const database = openSeparate(file)
   try {
-    const damage = damageIn(database)
+    const damage = quick ? [] : damageIn(database)
     if (damage.length > 0) return { ...nothing, damage }
     const connection = new Connection(database)
     const ledger = readLedger(connection)
@@ -31,7 +33,7 @@ export async function inspectFile<Own>(
       ...nothing,
       own: snapshotOn(connection, () => read(ledger)),
       size: sizeOf(database),
-      orphans: orphansIn(database),
+      orphans: quick ? [] : orphansIn(database),
       ...(await compareMigrations(sets, ledger)),
     }
   } catch (error) {
@@ -47,6 +49,8 @@ export async function inspectFile<Own>(
 }
 
 function damageIn(database: SqliteDatabase.Database): string[] {
+  // Each row is looked up in each index.
+  database.pragma('cache_size = -65536')
   const lines = database.pragma('integrity_check(10)') as { integrity_check: string }[]
   return lines.map((line) => line.integrity_check).filter((line) => line !== 'ok')
 }

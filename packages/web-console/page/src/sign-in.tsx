@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { base, hasEnded, type Problem, readSession, request, type Session, session } from './api.ts'
 import icon from './icon.svg'
 import { toProblem } from './load.ts'
@@ -106,16 +106,9 @@ export function SignInForm({ done }: { readonly done?: () => void }) {
   )
 }
 
-/** Shown where the host has an issuer: its way in is a redirect then, and unknown otherwise. */
+/** Shown where the host has an issuer, as the document says. */
 function Issuer() {
-  const [isThere, setThere] = useState(false)
-  useEffect(() => {
-    fetch(`${base}login`, { redirect: 'manual' }).then(
-      ({ type }) => setThere(type === 'opaqueredirect'),
-      () => setThere(false),
-    )
-  }, [])
-  if (!isThere) return null
+  if (document.querySelector('meta[name="issuer"]') === null) return null
   return (
     <>
       <p class="or">{texts.session.or}</p>

@@ -43,20 +43,21 @@ export async function openPage(
   size: Size = { width: 1280, height: 800 },
   colorScheme: 'light' | 'dark' = 'light',
 ) {
-  const page = await browser.newPage({ viewport: size, colorScheme, reducedMotion: 'reduce' })
-  page.setDefaultTimeout(60_000)
+  const context = await browser.newContext({ viewport: size, colorScheme, reducedMotion: 'reduce' })
+  context.setDefaultTimeout(60_000)
+  const page = await context.newPage()
   const complaints: Complaints = { list: [], expected: /^$/ }
-  page.on('pageerror', (error) => complaints.list.push(`error: ${error.message}`))
-  page.on('console', (message) => {
+  context.on('weberror', (error) => complaints.list.push(`error: ${error.error().message}`))
+  context.on('console', (message) => {
     // A refused request is a line of the console, too: `response` has its status and path.
     if (message.type() === 'error' && !/^Failed to load resource/.test(message.text()))
       complaints.list.push(`console: ${message.text()}`)
   })
-  page.on('response', (response) => {
+  context.on('response', (response) => {
     const what = `${response.status()} ${response.request().method()} ${new URL(response.url()).pathname}`
     if (response.status() >= 400 && !complaints.expected.test(what)) complaints.list.push(what)
   })
-  page.on('request', (request) => {
+  context.on('request', (request) => {
     if (!request.url().startsWith(url)) complaints.list.push(`elsewhere: ${request.url()}`)
   })
   return { page, complaints }
@@ -64,20 +65,27 @@ export async function openPage(
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds on the page as it is, WCAG 2.2 AA: each as one line. */
-export async function barriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return await page.evaluate(async () => {
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const everyRule = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+/** What colours and sizes decide: the other rules look at the same elements again. */
+const lookRules = ['color-contrast', 'target-size']
+
+/**
+ * What axe finds on the page as it is, WCAG 2.2 AA: each as one line.
+ * @param isAgain whether the page has been looked at in another size and other colours
+ */
+export async function barriers(page: Page, isAgain = false): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
+  const runOnly = isAgain ? { type: 'rule', values: lookRules } : everyRule
+  return await page.evaluate(async (runOnly) => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
-    const { violations } = await (globalThis as any).axe.run({ runOnly: tags })
+    const { violations } = await (globalThis as any).axe.run({ runOnly })
     type Violation = { impact: string; id: string; help: string; nodes: { html: string }[] }
     return (violations as Violation[])
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(
         ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
       )
-  })
+  }, runOnly)
 }
 
 export async function picture(page: Page, name: string): Promise<void> {

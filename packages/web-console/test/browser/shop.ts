@@ -1,10 +1,12 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { mintApplicationToken } from '@mortise/host'
 import type { Test } from 'tap'
 
 const at = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
@@ -22,7 +24,7 @@ const environment = {
 }
 
 /** An application folder, its command, and the host that serves it: as an operator has them. */
-export async function openShop(t: Test, modules: readonly string[]) {
+export async function openShop(t: Test, modules: readonly string[], settings: object = {}) {
   const directory = t.testdir({})
   const run = (...argv: string[]) => {
     const options = { encoding: 'utf8', env: environment, maxBuffer: Infinity } as const
@@ -34,14 +36,31 @@ export async function openShop(t: Test, modules: readonly string[]) {
     if (status !== 0) throw new Error(`app ${argv.join(' ')}: ${stdout}${stderr}`)
     return JSON.parse(stdout)
   }
+  /** As `run`, while servers of this process respond. */
+  const runBeside = async (...argv: string[]) =>
+    JSON.parse(
+      (
+        await promisify(execFile)(process.execPath, [door, ...argv, '--json', '--dir', directory], {
+          env: environment,
+        })
+      ).stdout,
+    )
   spawnSync(process.execPath, [door, 'init', directory], { env: environment })
   const file = join(directory, 'app.config.json')
-  const config = {
-    ...JSON.parse(readFileSync(file, 'utf8')),
+  /** @param settings by section */
+  const edit = (settings: Readonly<Record<string, unknown>>) => {
+    const before = JSON.parse(readFileSync(file, 'utf8'))
+    const sections = Object.entries(settings).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? { ...before[name], ...value } : value,
+    ])
+    writeFileSync(file, JSON.stringify({ ...before, ...Object.fromEntries(sections) }))
+  }
+  edit({
     name: 'Corner shop',
     modules: { 'api-event': { webhookPlainHttp: true, webhookNetworks: ['127.0.0.0/8'] } },
-  }
-  writeFileSync(file, JSON.stringify(config))
+    ...settings,
+  })
   run('module-install', ...modules, '--yes')
   const host = spawn(process.execPath, [door, 'start', '--port', '0', '--dir', directory], {
     env: environment,
@@ -52,8 +71,9 @@ export async function openShop(t: Test, modules: readonly string[]) {
 
   /** Sends a request as a user; a subject has one token. */
   async function as(subject: string, method: string, path: string, body?: unknown, headers = {}) {
-    const scope = subject === 'root' ? ['--scope', 'admin'] : []
-    const token: string = tokens.get(subject) ?? run('token', subject, ...scope).token
+    const scope = subject === 'root' ? 'admin' : undefined
+    const mint = () => mintApplicationToken({ directory, subject, scope, expiresIn: '1h' })
+    const token = tokens.get(subject) ?? (await mint())
     tokens.set(subject, token)
     const response = await fetch(url + path, {
       method,
@@ -69,7 +89,7 @@ export async function openShop(t: Test, modules: readonly string[]) {
     // biome-ignore lint/suspicious/noExplicitAny: whatever the route returns
     return { body: JSON.parse(text) as any, etag: response.headers.get('etag') }
   }
-  return { directory, run, url, as, host }
+  return { directory, run, runBeside, edit, url, as, host }
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>

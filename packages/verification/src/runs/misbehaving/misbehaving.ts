@@ -1,9 +1,12 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { callRunningHost } from '@mortise/host'
 import { App, mustRun, runApp } from '../../harness/app.ts'
 import { defineRun, onEitherEngine } from '../../harness/define-run.ts'
 import { type Probed, probe } from '../../harness/probe.ts'
 import { shoppersOf } from '../../harness/shoppers.ts'
+import { signal } from '../../harness/signal.ts'
 import { Slowdown } from '../../harness/slowdown.ts'
 import { until } from '../../harness/until.ts'
 import { type Case, cases, growing, writeBadModule } from './bad-module.ts'
@@ -20,6 +23,8 @@ const BEYOND = 1_500
 const PATIENCE = 60_000
 /** How long workers may take to follow the quarantine of another, in milliseconds. */
 const FOLLOW = 12_000
+/** How long all processes are stopped, as if the machine slept, in milliseconds. */
+const SUSPENSION = 20_000
 /** How long a stop may take, in milliseconds: the requests in progress have 10 s. */
 const STOP = 14_000
 
@@ -85,10 +90,30 @@ export const misbehaving = defineRun({
       await mustRun(directory, [['module-enable', 'bad']], { environment })
     }
 
+    const suspendAll = async () => {
+      const host = new App(directory, ['start', '--port', '0', ...workers], { environment })
+      round.teardown(() => host.kill())
+      await host.serving()
+      const { pid, workers: processes = [] } = (await callRunningHost(directory, 'state')) ?? {}
+      const pids = new Set([host.child.pid, pid, ...processes.map(({ pid }) => pid)])
+      for (const name of ['SIGSTOP', 'SIGCONT'] as const) {
+        for (const pid of pids) if (pid !== undefined) signal(pid, name)
+        if (name === 'SIGSTOP') await pause(SUSPENSION)
+      }
+      await pause(blocked * 1_000)
+      const status = await statusOf(`${host.url}/bad`)
+      const ends = await readdir(join(directory, '.app', 'ends')).catch(() => [])
+      if (status !== 200 || ends.length > 0 || endsOf(host) > 0)
+        round.fail(`a suspension is blamed on a module: ${status}, ${ends}, ${host.end}`)
+      round.count('suspensions')
+      await host.stop()
+    }
+
     for (const name of isSlice ? sliced : (Object.keys(cases) as Case[])) {
       if (round.signal.aborted) break
       await tryCase(name)
     }
+    if (!isSlice) await suspendAll()
     round.count('purchases acknowledged', shoppers.acknowledged)
   },
 })
@@ -130,8 +155,9 @@ async function outageOf(host: App, name: Case): Promise<number> {
   if (!isOver && growing.includes(name)) await until(harm, PATIENCE, 100)
   else await pause(1_000)
   await until(async () => (await statusOf(`${host.url}/cart`)) === 200, PATIENCE, 100)
+  const end = performance.now()
   over.abort()
-  return longestGap(await probing, begun)
+  return longestGap(await probing, begun, end)
 }
 
 /** How many processes have ended, as their supervisor says. */
@@ -143,12 +169,12 @@ const statusOf = (url: string, headers = {}, limit = 5_000) =>
     () => 0,
   )
 
-/** Between two good responses of one path, from a moment on. */
-function longestGap(probes: readonly Probed[], from: number): number {
+/** Between two good responses, or the begin and the end. */
+function longestGap(probes: readonly Probed[], from: number, to: number): number {
   const ends = probes
     .filter(({ said }) => said === 200)
     .map(({ at, milliseconds }) => at + milliseconds)
     .filter((at) => at >= from)
-    .sort((one, other) => one - other)
-  return Math.round(Math.max(...[from, ...ends].map((at, index, all) => (all[index + 1] ?? at) - at)))
+  const times = [from, ...ends, to].sort((one, other) => one - other)
+  return Math.round(Math.max(...times.map((at, index) => (times[index + 1] ?? at) - at)))
 }

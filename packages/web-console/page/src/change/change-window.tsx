@@ -1,11 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { may, type Problem, readSession, request, session } from '../api.ts'
 import { toProblem } from '../load.ts'
 import { SignInForm } from '../sign-in.tsx'
 import { texts } from '../texts.ts'
 import { Window } from '../ui/dialog.tsx'
 import { Command, ProblemNote, Waiting } from '../ui/parts.tsx'
-import { isEmpty, modulesIn, type Plan } from './plan.ts'
+import { dropsIn, isEmpty, modulesIn, type Plan } from './plan.ts'
 import { PlanView } from './plan-view.tsx'
 import { Run } from './run.tsx'
 
@@ -39,19 +39,30 @@ const commandOf = ({ command, args, options = {} }: Change): string =>
     'app',
     command.replace(/^(config|events|work)-/, '$1 '),
     ...args.map(quoted),
-    ...Object.entries(options).map(([name, value]) =>
-      value === true ? `--${name}` : `--${name} ${quoted(String(value))}`,
-    ),
+    ...Object.entries(options).map(([name, value]) => {
+      const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+      return value === true ? option : `${option} ${quoted(String(value))}`
+    }),
   ].join(' ')
 
+type Choice = keyof typeof t.choices
+/** The options that one may choose in the window: each makes another plan. */
+const choices: Readonly<Record<string, readonly Choice[]>> = {
+  'module-install': ['allowNew'],
+  'module-upgrade': ['allowNew'],
+  'module-remove': ['purge'],
+}
+
 /** Plan, consent, progress, result and the watch of a change. Where changes are off: the command to type. */
-export function ChangeWindow({ change, close }: { readonly change: Change; close(): void }) {
+export function ChangeWindow({ change: asked, close }: { readonly change: Change; close(): void }) {
+  const [chosen, setChosen] = useState<Change['options']>({})
+  const change = { ...asked, options: { ...asked.options, ...chosen } }
+  const [turn, setTurn] = useState(0)
   const [planned, setPlanned] = useState<Planned>()
   const [problem, setProblem] = useState<Problem>()
   const [isStale, setStale] = useState(false)
   const [hasRead, setRead] = useState(false)
   const [running, setRunning] = useState<string>()
-  const isOpen = useRef(true)
   const isOff = session.value?.changes !== 'on' || !may('admin')
 
   const fail = (error: unknown) => {
@@ -59,28 +70,31 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
     if (problem.code === 'sign-in-too-old') setStale(true)
     else setProblem(problem)
   }
-  const plan = async () => {
+  /** @param isWanted whether nobody has asked for another plan meanwhile */
+  const plan = async (isWanted: () => boolean) => {
     setProblem(undefined)
     setPlanned(undefined)
+    setRead(false)
     const { command, args, options } = change
-    const body = { command, args, ...(options && { options }) }
-    for (let turn = 0; isOpen.current; turn++) {
+    for (let tries = 0; isWanted(); tries++) {
       try {
-        const found = await request<Planned>('operator/plan', { method: 'POST', body })
-        return setPlanned(found.body)
+        const call = { method: 'POST', body: { command, args, options } } as const
+        const found = await request<Planned>('operator/plan', call)
+        return isWanted() ? setPlanned(found.body) : undefined
       } catch (error) {
-        if (toProblem(error).command?.exitCode !== BUSY || turn === PATIENCE) return fail(error)
+        if (!isWanted()) return
+        if (toProblem(error).command?.exitCode !== BUSY || tries === PATIENCE) return fail(error)
         await new Promise((resolve) => setTimeout(resolve, 1000))
       }
     }
   }
   useEffect(() => {
-    isOpen.current = true
-    if (!isOff) void plan()
+    let isWanted = true
+    if (!isOff) void plan(() => isWanted)
     return () => {
-      isOpen.current = false
+      isWanted = false
     }
-  }, [])
+  }, [turn, JSON.stringify(chosen)])
 
   const run = async () => {
     try {
@@ -104,6 +118,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
         <p class="strong">{may('admin') ? t.offTitle : t.notAllowed}</p>
         {may('admin') && session.value?.whyOff && <p class="muted">{session.value.whyOff}</p>}
         {may('admin') && <p>{t.offLead}</p>}
+        <Chooser of={asked.command} chosen={chosen} choose={setChosen} />
         <Command text={commandOf(change)} />
       </Window>
     )
@@ -114,7 +129,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
         <SignInForm
           done={() => {
             setStale(false)
-            void plan()
+            setTurn(turn + 1)
           }}
         />
       </Window>
@@ -122,6 +137,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
   if (running !== undefined) return <Run id={running} title={change.title} close={done} />
   const isTrust = planned && modulesIn(planned.plan).length > 0
   const isNothing = planned && isEmpty(planned.plan)
+  const isDrop = planned && dropsIn(planned.plan).length > 0
   return (
     <Window
       title={change.title}
@@ -141,7 +157,8 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
       }
     >
       <Command text={planned?.command ?? commandOf(change)} />
-      {problem && <ProblemNote problem={problem} retry={() => void plan()} />}
+      <Chooser of={asked.command} chosen={chosen} choose={setChosen} />
+      {problem && <ProblemNote problem={problem} retry={() => setTurn(turn + 1)} />}
       {!planned && !problem && (
         <>
           <p class="muted">{t.planning}</p>
@@ -158,7 +175,7 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
                 checked={hasRead}
                 onChange={(event) => setRead(event.currentTarget.checked)}
               />
-              {isTrust ? t.consent : t.consentPlain}
+              {isTrust ? t.consent : isDrop ? t.consentDrop : t.consentPlain}
             </label>
           )}
         </>
@@ -166,3 +183,25 @@ export function ChangeWindow({ change, close }: { readonly change: Change; close
     </Window>
   )
 }
+
+interface ChooserProps {
+  /** The command. */
+  readonly of: string
+  readonly chosen: Change['options']
+  choose(chosen: Change['options']): void
+}
+
+const Chooser = ({ of, chosen = {}, choose }: ChooserProps) => (
+  <>
+    {choices[of]?.map((name) => (
+      <label class="check" key={name}>
+        <input
+          type="checkbox"
+          checked={chosen[name] === true}
+          onChange={(event) => choose(event.currentTarget.checked ? { [name]: true } : {})}
+        />
+        {t.choices[name]}
+      </label>
+    ))}
+  </>
+)

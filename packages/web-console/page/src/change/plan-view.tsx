@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { bytes, fullTime } from '../format.ts'
 import { texts } from '../texts.ts'
 import { Badge, Json, Method, Note } from '../ui/parts.tsx'
-import { isEmpty, type ModulePlan, modulesIn, type Plan, toText } from './plan.ts'
+import { dropsIn, isEmpty, type ModulePlan, modulesIn, type Plan, toText } from './plan.ts'
 
 const t = texts.changes
 
@@ -12,7 +12,7 @@ export function PlanView({ plan, value }: { readonly plan: Plan; readonly value:
   if (plan.digest === undefined) return <Note>{t.noPlan}</Note>
   const { changes = [], undo = [] } = plan.plan ?? {}
   const { removed = [], purged = [], changed = [], dependants = [] } = plan
-  const drops = [...(plan.drops ?? []), ...(plan.plan?.drops ?? [])]
+  const drops = dropsIn(plan)
   const lines = [...changes, ...removed.map((id) => `- ${id}`)]
   return (
     <div class="plan">
@@ -26,7 +26,7 @@ export function PlanView({ plan, value }: { readonly plan: Plan; readonly value:
           {t.concerns} <Chips items={changed} /> {plan.until && t.until(fullTime(plan.until))}
         </p>
       )}
-      {removed.length > 0 && purged.length === 0 && <p class="muted">{t.dataStay}</p>}
+      {removed.length > 0 && purged.length === 0 && drops.length === 0 && <p class="muted">{t.dataStay}</p>}
       {lines.some((line) => /^- web-console( |$)/.test(line)) && <Note tone="warn">{t.removesThis}</Note>}
       {dependants.length > 0 && <Group title={t.dependants} items={dependants} />}
       {undo.length > 0 && <Group title={t.undone} items={undo} />}

@@ -63,6 +63,12 @@ export interface Plan {
 export const modulesIn = (plan: Plan): readonly ModulePlan[] =>
   (plan.installed ?? []).filter((one) => Array.isArray(one.newRoutes))
 
+/** The tables whose rows it drops. */
+export const dropsIn = (plan: Plan): readonly unknown[] => [
+  ...(plan.drops ?? []),
+  ...(plan.plan?.drops ?? []),
+]
+
 /** Whether there is nothing to do. */
 export const isEmpty = (plan: Plan): boolean =>
   plan.digest !== undefined &&

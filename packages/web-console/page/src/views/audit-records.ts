@@ -14,6 +14,7 @@ export interface AuditRecord {
 interface Wanted {
   readonly limit?: number
   readonly before?: number | string | undefined
+  readonly object?: string | undefined
 }
 
 /** Records of the audit trail, newest first. */

@@ -5,7 +5,7 @@ import { useLoad } from '../load.ts'
 import { route, setQuery } from '../route.ts'
 import { texts } from '../texts.ts'
 import { Badge, Empty, Find, ProblemNote, Time, WaitingCard } from '../ui/parts.tsx'
-import { readModules } from './module.ts'
+import { useModules } from './module.ts'
 
 const t = texts.modules.browse
 
@@ -42,7 +42,7 @@ export function Browse({ turn, change }: Props) {
     undefined,
     `search ${words}`,
   )
-  const present = useLoad(readModules, [turn], undefined, 'modules')
+  const present = useModules(turn)
   const install = (spec: string) =>
     change({ title: `${texts.modules.install}: ${spec}`, command: 'module-install', args: [spec] })
   return (

@@ -1,4 +1,5 @@
-import { get } from '../api.ts'
+import { useState } from 'preact/hooks'
+import { get, query } from '../api.ts'
 import { useLoad } from '../load.ts'
 import { texts } from '../texts.ts'
 import { Badge, Command, Empty, ProblemNote, Waiting } from '../ui/parts.tsx'
@@ -7,19 +8,22 @@ import type { Finding } from './module.ts'
 const t = texts.modules.health
 const tones = { error: 'bad', warning: 'warn', info: 'info' } as const
 
-/** What the doctor finds, and what to do about it. */
+/** What the doctor finds, and what to do about it. A check of all rows takes as long as reading the database. */
 export function Health({ turn }: { readonly turn: number }) {
+  const [isWhole, setWhole] = useState(false)
+  const whole = isWhole ? 'true' : undefined
   const { data, problem, reload } = useLoad(
-    (signal) => get<{ findings: readonly Finding[] }>('operator/doctor', signal),
-    [turn],
+    (signal) => get<{ findings: readonly Finding[] }>(`operator/doctor${query({ whole })}`, signal),
+    [turn, isWhole],
     undefined,
-    'health',
+    isWhole ? undefined : 'health',
   )
   return (
     <div class="stack">
       <p class="muted">{t.lead}</p>
       {problem && <ProblemNote problem={problem} retry={reload} />}
       <div class="card">
+        {!data && !problem && isWhole && <p class="body muted">{t.wholeRuns}</p>}
         {!data && !problem && <Waiting />}
         {data?.findings.length === 0 && (
           <Empty icon="check" title={t.fine}>
@@ -40,6 +44,16 @@ export function Health({ turn }: { readonly turn: number }) {
           </ul>
         )}
       </div>
+      {data && !isWhole && (
+        <div class="stack tight">
+          <p class="muted">{t.quick}</p>
+          <p>
+            <button type="button" class="button" onClick={() => setWhole(true)}>
+              {t.whole}
+            </button>
+          </p>
+        </div>
+      )}
       {data && data.findings.length > 0 && (
         <div class="stack tight">
           <p>{t.fix}</p>

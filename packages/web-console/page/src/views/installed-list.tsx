@@ -4,7 +4,7 @@ import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { texts } from '../texts.ts'
 import { Empty, ProblemNote, Waiting } from '../ui/parts.tsx'
-import { type Installed, type Modules, readModules } from './module.ts'
+import { type Installed, type Modules, useModules } from './module.ts'
 import { State } from './module-state.tsx'
 
 const t = texts.modules
@@ -16,7 +16,7 @@ interface Props {
 
 /** A source that is slow to say what is newer keeps nobody waiting. */
 export function InstalledList({ turn, change }: Props) {
-  const { data, problem, reload } = useLoad(readModules, [turn], 15, 'modules')
+  const { data, problem, reload } = useModules(turn)
   const newer = useLoad(
     (signal) => get<Modules>('operator/module-list?outdated=true', signal),
     [turn],

@@ -6,7 +6,7 @@ import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { texts } from '../texts.ts'
 import { Badge, Card, Copy, Head, Method, Note, ProblemNote, WaitingCard } from '../ui/parts.tsx'
-import { type Installed, readModules } from './module.ts'
+import { type Installed, useModules } from './module.ts'
 import { State } from './module-state.tsx'
 import { Settings } from './settings.tsx'
 
@@ -51,7 +51,7 @@ export function ModuleDetail({ id, turn, change }: Props) {
     undefined,
     `info ${id}`,
   )
-  const list = useLoad(readModules, [turn], 15, 'modules')
+  const list = useModules(turn)
   const module = list.data?.modules.find((one) => one.id === id)
   return (
     <>
@@ -80,19 +80,20 @@ export function ModuleDetail({ id, turn, change }: Props) {
           </Note>
         )}
         {problem && <ProblemNote problem={problem} retry={reload} />}
-        {!info && !problem && <WaitingCard />}
-        {info && (
+        {(module ?? info) && (
           <div class="two">
             <div class="stack">
               <Settings id={id} turn={turn} change={change} />
-              <Routes info={info} />
+              {info && <Routes info={info} />}
             </div>
             <div class="stack">
-              <Overview info={info} />
-              <Tables info={info} />
+              {!info && !problem && <WaitingCard />}
+              {info && <Overview info={info} />}
+              {info && <Tables info={info} />}
             </div>
           </div>
         )}
+        {!module && !info && !problem && <WaitingCard />}
       </div>
     </>
   )

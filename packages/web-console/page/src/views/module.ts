@@ -1,4 +1,6 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api.ts'
+import { type Loaded, useLoad } from '../load.ts'
 
 export interface Installed {
   readonly id: string
@@ -17,7 +19,20 @@ export interface Modules {
   readonly modules: readonly Installed[]
 }
 
-export const readModules = (signal: AbortSignal) => get<Modules>('operator/module-list', signal)
+const readModules = (signal: AbortSignal) => get<Modules>('operator/module-list', signal)
+
+/** The installed modules. A command lists them, so it runs again only when a state or a version has changed. */
+export function useModules(turn: number): Loaded<Modules> {
+  const list = useLoad(readModules, [turn], undefined, 'modules')
+  const present = useLoad((signal) => get<{ modules: unknown }>('operator/host', signal), [turn], 15)
+  const states = JSON.stringify(present.data?.modules)
+  const before = useRef(states)
+  useEffect(() => {
+    if (before.current !== undefined && states !== undefined && before.current !== states) list.reload()
+    before.current = states ?? before.current
+  }, [states])
+  return list
+}
 
 export interface Generation {
   readonly generation: number

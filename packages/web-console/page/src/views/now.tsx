@@ -4,6 +4,7 @@ import { texts } from '../texts.ts'
 import { Empty, Head, ProblemNote, WaitingCard } from '../ui/parts.tsx'
 import { Chart } from './chart.tsx'
 import { chartsOf, type Now as Ring, tilesOf } from './now-charts.ts'
+import { Usage } from './usage.tsx'
 
 const t = texts.now
 
@@ -22,6 +23,7 @@ export default function Now() {
         </div>
       )}
       {data && data.samples.length > 0 && <Charts ring={data} />}
+      <Usage />
     </>
   )
 }

@@ -99,30 +99,25 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
         />
       </Field>
       <div class="pair">
-        <Field id="price" label={`${t.price} (${currency})`} error={errors.price}>
-          <input
-            class="input"
-            id="price"
-            inputMode="decimal"
-            readOnly={!manages}
-            value={draft.price}
-            aria-invalid={errors.price ? 'true' : undefined}
-            aria-describedby={errors.price ? 'price-error' : undefined}
-            onInput={(event) => set({ price: event.currentTarget.value })}
-          />
-        </Field>
-        <Field id="stock" label={t.stock} error={errors.stock} hint={t.stockHint}>
-          <input
-            class="input"
-            id="stock"
-            inputMode="numeric"
-            readOnly={!manages}
-            value={draft.stock}
-            aria-invalid={errors.stock ? 'true' : undefined}
-            aria-describedby={errors.stock ? 'stock-error' : 'stock-hint'}
-            onInput={(event) => set({ stock: event.currentTarget.value })}
-          />
-        </Field>
+        <NumberField
+          id="price"
+          label={`${t.price} (${currency})`}
+          inputMode="decimal"
+          error={errors.price}
+          readOnly={!manages}
+          value={draft.price}
+          set={(price) => set({ price })}
+        />
+        <NumberField
+          id="stock"
+          label={t.stock}
+          inputMode="numeric"
+          error={errors.stock}
+          hint={t.stockHint}
+          readOnly={!manages}
+          value={draft.stock}
+          set={(stock) => set({ stock })}
+        />
       </div>
       <Field id="description" label={t.description}>
         <textarea
@@ -193,27 +188,43 @@ function Form({ found, saved }: { readonly found: Found; saved(found: Found): vo
 interface FieldProps {
   readonly id: string
   readonly label: string
-  readonly error?: string | undefined
-  readonly hint?: string
+  /** An error, or a hint. */
+  readonly note?: string | undefined
   readonly children: ComponentChildren
 }
 
-const Field = ({ id, label, error, hint, children }: FieldProps) => (
+const Field = ({ id, label, note, children }: FieldProps) => (
   <div class="field">
     <label for={id}>{label}</label>
     {children}
-    {error ? (
-      <p class="small" id={`${id}-error`}>
-        {error}
+    {note && (
+      <p class="small muted" id={`${id}-note`}>
+        {note}
       </p>
-    ) : (
-      hint && (
-        <p class="small muted" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )
     )}
   </div>
+)
+
+interface NumberFieldProps extends Omit<FieldProps, 'children' | 'note'> {
+  readonly inputMode: 'decimal' | 'numeric'
+  readonly error: string | undefined
+  readonly hint?: string
+  readonly readOnly: boolean
+  readonly value: string
+  set(value: string): void
+}
+
+const NumberField = ({ id, label, error, hint, set, ...input }: NumberFieldProps) => (
+  <Field id={id} label={label} note={error ?? hint}>
+    <input
+      {...input}
+      class="input"
+      id={id}
+      aria-invalid={error ? 'true' : undefined}
+      aria-describedby={(error ?? hint) ? `${id}-note` : undefined}
+      onInput={(event) => set(event.currentTarget.value)}
+    />
+  </Field>
 )
 
 interface ConflictProps {

@@ -3,8 +3,9 @@ import { caller } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { texts } from '../texts.ts'
 import { Card, Time, Waiting } from '../ui/parts.tsx'
-import { type AuditRecord, readAudit } from './audit-records.ts'
-import type { CloudEvent, EventPage } from './event-list.ts'
+import { readAudit } from './audit-records.ts'
+import type { EventPage } from './event-list.ts'
+import type { Purchase } from './purchase.tsx'
 
 const t = texts.purchases
 
@@ -15,13 +16,13 @@ interface Entry {
 }
 
 /** From the audit trail and the events, newest first. */
-export function PurchaseHistory({ id, version }: { readonly id: string; readonly version: number }) {
-  const { data } = useLoad((signal) => readHistory(id, signal), [id, version])
+export function PurchaseHistory({ purchase }: { readonly purchase: Purchase }) {
+  const { id, version } = purchase
+  const { data } = useLoad((signal) => readHistory(purchase, signal), [id, version])
   return (
     <Card title={t.history}>
       {data ? (
         <div class="body">
-          {data.length === 0 && <p class="muted small">{t.historyEmpty}</p>}
           <ol class="timeline">
             {data.map((entry, index) => (
               <li key={`${entry.at} ${entry.what}`} class={index === 0 ? 'present' : undefined}>
@@ -41,38 +42,26 @@ export function PurchaseHistory({ id, version }: { readonly id: string; readonly
   )
 }
 
-/** So many of the newest records of the audit trail say who changed a status. */
-const RECORDS = 1000
-/** So many pages of the log are searched for what happened to the purchase. */
-const PAGES = 3
+/** More changes of one purchase are not shown. */
+const MOST = 100
 
-/** One of the two may not be allowed, or not installed: the other one is shown then. */
-async function readHistory(id: string, signal: AbortSignal): Promise<readonly Entry[]> {
+/**
+ * The audit trail has each change of the status for good, the log of events what else happened lately. One of the two
+ * may not be allowed, or not installed: the other one is shown then.
+ */
+async function readHistory(purchase: Purchase, signal: AbortSignal): Promise<readonly Entry[]> {
+  const { id, owner, createdAt } = purchase
   const [records, events] = await Promise.all([
-    readAudit({ limit: RECORDS }, signal).catch((): readonly AuditRecord[] => []),
-    readEvents(id, signal).catch((): readonly CloudEvent[] => []),
+    readAudit({ object: id, limit: MOST }, signal).catch(() => []),
+    get<EventPage>(`event${query({ subject: id, limit: MOST })}`, signal).catch(() => ({ data: [] })),
   ])
-  const audited = records.filter(({ object }) => object === id)
-  const happened = events.map(({ time, type, data }) => {
-    const what = nameOf(type, data)
-    return { at: time, what, by: audited.find(({ action }) => action === what)?.actor }
-  })
-  const others = audited
-    .filter(({ action }) => !happened.some(({ what }) => what === action))
-    .map(({ at, action, actor }) => ({ at, what: action, by: actor }))
-  return [...happened, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
-}
-
-async function readEvents(subject: string, signal: AbortSignal): Promise<readonly CloudEvent[]> {
-  const found: CloudEvent[] = []
-  let before: EventPage['before'] | undefined
-  for (let page = 0; page < PAGES && before !== null; page++) {
-    const next: EventPage = await get(`event${query({ subject, limit: 50, before })}`, signal)
-    found.push(...next.data)
-    if (found.some(({ type }) => type === 'purchase.created')) break
-    before = next.before
-  }
-  return found
+  const created = { at: createdAt, what: 'purchase.created', by: owner }
+  const audited = records.map(({ at, action, actor }) => ({ at, what: action, by: actor }))
+  const known = new Set([created, ...audited].map(({ what }) => what))
+  const others = events.data
+    .map(({ time, type, data }) => ({ at: time, what: nameOf(type, data), by: undefined }))
+    .filter(({ what }) => !known.has(what))
+  return [...audited, ...others, created].sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
 }
 
 function nameOf(type: string, data: unknown): string {

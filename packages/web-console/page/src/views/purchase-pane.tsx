@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { may, type Problem, request } from '../api.ts'
 import { caller, count, shortId } from '../format.ts'
 import { toProblem, useLoad } from '../load.ts'
@@ -8,7 +8,7 @@ import { texts } from '../texts.ts'
 import { Card, Copy, Note, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { ClosePane } from '../ui/split.tsx'
 import { toast } from '../ui/toast.tsx'
-import { allowedFor, type Purchase, Status } from './purchase.tsx'
+import { type Purchase, readTransitions, Status } from './purchase.tsx'
 import { PurchaseHistory } from './purchase-history.tsx'
 
 const t = texts.purchases
@@ -103,7 +103,7 @@ export function PurchasePane({ id, changed }: { readonly id: string; changed(): 
         </div>
       </Card>
       <Items purchase={purchase} />
-      <PurchaseHistory id={id} version={purchase.version} />
+      <PurchaseHistory purchase={purchase} />
     </div>
   )
 }
@@ -115,18 +115,11 @@ interface TransitionsProps {
 }
 
 function Transitions({ purchase, etag, changed }: TransitionsProps) {
-  const [allowed, setAllowed] = useState<readonly string[]>()
   const [problem, setProblem] = useState<Problem>()
   const [isBusy, setBusy] = useState(false)
   const manages = may('admin')
-  useEffect(() => {
-    if (!manages) return
-    let isWanted = true
-    void allowedFor(purchase).then((found) => isWanted && setAllowed(found))
-    return () => {
-      isWanted = false
-    }
-  }, [purchase.version])
+  const transitions = useLoad(async () => (manages ? await readTransitions() : {}), [])
+  const allowed = transitions.data?.[purchase.status]
   if (!manages) return null
   const move = async (status: string) => {
     setBusy(true)
@@ -151,6 +144,7 @@ function Transitions({ purchase, etag, changed }: TransitionsProps) {
       ) : (
         problem && <ProblemNote problem={problem} />
       )}
+      {transitions.problem && <ProblemNote problem={transitions.problem} retry={transitions.reload} />}
       {allowed?.length === 0 && <p class="muted small">{t.noTransition}</p>}
       {allowed && allowed.length > 0 && (
         <div class="actions">

@@ -1,4 +1,4 @@
-import { Problem, request } from '../api.ts'
+import { get } from '../api.ts'
 import type { Money } from '../money.ts'
 import { texts } from '../texts.ts'
 import { Badge } from '../ui/parts.tsx'
@@ -32,12 +32,22 @@ export const Status = ({ status }: { readonly status: string }) => (
   <Badge tone={tones[status as keyof typeof tones] ?? 'idle'}>{t.statuses[status] ?? status}</Badge>
 )
 
-/** The statuses that a purchase can change to: the host lists them when it refuses the present one. */
-export async function allowedFor({ id, status }: Purchase): Promise<readonly string[]> {
-  try {
-    await request(`api/purchase/${id}`, { method: 'PATCH', body: { status } })
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'illegal-transition') return error.allowed ?? []
-  }
-  return []
+type Transitions = Readonly<Record<string, readonly string[]>>
+
+/** What the page needs of the OpenAPI document of the application. */
+interface Document {
+  readonly paths: { readonly '/purchase/{id}': { readonly patch: { readonly 'x-transitions': Transitions } } }
+}
+
+let transitions: Promise<Transitions> | undefined
+
+/** By status, the statuses that it can be changed to. They are asked for once. */
+export function readTransitions(): Promise<Transitions> {
+  transitions ??= get<Document>('api/openapi.json').then(
+    ({ paths }) => paths['/purchase/{id}'].patch['x-transitions'],
+  )
+  transitions.catch(() => {
+    transitions = undefined
+  })
+  return transitions
 }

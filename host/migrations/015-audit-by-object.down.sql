@@ -1,0 +1,1 @@
+DROP INDEX mortise_audit_by_object;
