@@ -11,7 +11,7 @@ function isRange(text: string): boolean {
 /** The string formats of settings. The reader of `database` reports its errors. */
 export const settingFormats = {
   origin: {
-    test: (text: string) => URL.canParse(text) && new URL(text).origin === text,
+    test: (text: string) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text,
     reason: 'must be an origin such as https://shop.example, without a path',
   },
   'jwks-uri': {

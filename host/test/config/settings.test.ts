@@ -35,7 +35,7 @@ t.test('defaults are filled in, at every depth', async (t) => {
 })
 
 t.test('every wrong key is named, with what it must be', async (t) => {
-  const wrong = { name: 3, ratelimit: {}, rateLimit: { max: -1 }, origins: ['https://a.example/path'] }
+  const wrong = { name: 3, ratelimit: {}, rateLimit: { max: -1 }, origins: ['https://a.example/path', 'ftp://a.example'] }
   t.throws(() => checkSettings(wrong, schema, { path: ['modules', 'x'] }), ConfigError)
   try {
     checkSettings(wrong, schema, { path: ['modules', 'x'] })
@@ -45,6 +45,7 @@ t.test('every wrong key is named, with what it must be', async (t) => {
     t.match(message, '"modules.x.ratelimit" is not a known setting: did you mean "rateLimit"?')
     t.match(message, '"modules.x.rateLimit.max" must be an integer of at least 0')
     t.match(message, '"modules.x.origins.0" must be an origin')
+    t.match(message, '"modules.x.origins.1" must be an origin')
   }
 })
 

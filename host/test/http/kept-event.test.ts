@@ -156,10 +156,9 @@ testOnEngines('an older host finds the stored response', async (t, open) => {
   await storage.sequenceOutbox()
   const unplaced = await post('b', TEXT)
   await storage.undo(
-    ['014-plain-event-list', '013-event-list', '012-job', '011-kept-event'].map((name) => ({
-      module: 'host',
-      name,
-    })),
+    ['015-audit-by-object', '014-plain-event-list', '013-event-list', '012-job', '011-kept-event'].map(
+      (name) => ({ module: 'host', name }),
+    ),
   )
   const bodies = await storage.transaction(() =>
     many<{ body: string }>(sql`SELECT body FROM mortise_idempotency ORDER BY idempotency_key`),
