@@ -35,7 +35,12 @@ t.test('defaults are filled in, at every depth', async (t) => {
 })
 
 t.test('every wrong key is named, with what it must be', async (t) => {
-  const wrong = { name: 3, ratelimit: {}, rateLimit: { max: -1 }, origins: ['https://a.example/path', 'ftp://a.example'] }
+  const wrong = {
+    name: 3,
+    ratelimit: {},
+    rateLimit: { max: -1 },
+    origins: ['https://a.example/path', 'ftp://a.example'],
+  }
   t.throws(() => checkSettings(wrong, schema, { path: ['modules', 'x'] }), ConfigError)
   try {
     checkSettings(wrong, schema, { path: ['modules', 'x'] })
