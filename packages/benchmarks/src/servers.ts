@@ -13,7 +13,10 @@ export const CONNECTIONS = 32
 
 /** Rate limits that count but are never reached. */
 export const limits = Object.fromEntries(
-  ['MAX', 'MAX_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [`APP_RATE_LIMIT_${name}`, '1000000000']),
+  ['MAX', 'MAX_PER_ADDRESS', 'MAX_BYTES', 'MAX_BYTES_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [
+    `APP_RATE_LIMIT_${name}`,
+    '1000000000',
+  ]),
 )
 
 export const modules = ['@mortise/api-cart', '@mortise/api-purchase']
