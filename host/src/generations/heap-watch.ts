@@ -113,8 +113,7 @@ export class HeapWatch {
     if (usedSize < FULL * this.#limit) return undefined
     const { profile } = await session.post('HeapProfiler.getSamplingProfile')
     const held = new Map<string, Held>()
-    const childrenOf = ({ children }: HeapProfiler.SamplingHeapProfileNode) => children
-    visitProfile(profile.head, childrenOf, folders, ({ selfSize }, found) => {
+    visitProfile(profile.head, folders, (selfSize, found) => {
       if (found === undefined || selfSize === 0) return
       const { bytes, ...before } = held.get(found.folder) ?? { found, bytes: 0, most: 0 }
       const largest = selfSize > before.most ? { found, most: selfSize } : before

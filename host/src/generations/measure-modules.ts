@@ -48,12 +48,7 @@ export async function measureModules(
     })
     const bytes = new Map<string, number>()
     if (allocations !== undefined)
-      visitProfile(
-        allocations,
-        ({ children }) => children,
-        folders,
-        ({ selfSize }, found) => add(bytes, found?.module ?? HOST, selfSize),
-      )
+      visitProfile(allocations, folders, (selfSize, found) => add(bytes, found?.module ?? HOST, selfSize))
     const { all, by, collected } = times as Times
     const seconds = (performance.now() - begun) / 1000
     const taken = (who: string): Taken => ({

@@ -1,3 +1,4 @@
+import type { HeapProfiler } from 'node:inspector'
 import { fileURLToPath } from 'node:url'
 
 /** The location at which a module blocks the event loop. */
@@ -30,21 +31,14 @@ export function placeIn(
   return undefined
 }
 
-/** A call in a profile of V8, with what it counted itself. */
-interface ProfileNode {
-  readonly callFrame: { readonly url: string; readonly lineNumber: number }
-}
-
-/** Visits a node and all that it calls, each with the innermost module on its stack. */
-export function visitProfile<Node extends ProfileNode>(
-  node: Node,
-  childrenOf: (node: Node) => readonly Node[],
+/** Visits a call of a profile and all that it calls, each with its own bytes and the innermost module on its stack. */
+export function visitProfile(
+  { callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode,
   folders: ReadonlyMap<string, string>,
-  visit: (node: Node, found: Found | undefined) => void,
+  visit: (selfSize: number, found: Found | undefined) => void,
   caller?: Found,
 ): void {
-  const { url, lineNumber } = node.callFrame
-  const found = placeIn([{ path: pathOf(url), line: lineNumber + 1 }], folders) ?? caller
-  visit(node, found)
-  for (const child of childrenOf(node)) visitProfile(child, childrenOf, folders, visit, found)
+  const found = placeIn([{ path: pathOf(callFrame.url), line: callFrame.lineNumber + 1 }], folders) ?? caller
+  visit(selfSize, found)
+  for (const child of children) visitProfile(child, folders, visit, found)
 }

@@ -16,7 +16,10 @@ type Created = Partial<
   Record<'request' | 'server' | 'process' | 'worker', Pick<EventEmitter, 'prependListener'>>
 > & { readonly socket?: Socket }
 
-/** So many times its limit, with those that are about to end, and an attempt to open one more throws. */
+/**
+ * So many times its limit, with those that are about to end, and an attempt to open one more throws: errors that
+ * come later do not stop its loop, and each costs time.
+ */
 const FLOOD = 2
 
 /** The open connections that modules may have made: one of them, and all. */
@@ -37,15 +40,12 @@ export function watchEmitters(
 ) {
   const owners = new WeakMap<object, string>()
   const open = new Map<string, number>()
-  /** Errors that come later do not stop the loops of these owners, and each costs time. */
-  const flooding = new Set<string>()
   /** The owners that have got an error. */
   const refused = new Set<string>()
   let all = 0
   const count = (owner: string, change: 1 | -1) => {
     all += change
     open.set(owner, openOf(owner) + change)
-    flooding[openOf(owner) < FLOOD * limits.ofModule ? 'delete' : 'add'](owner)
   }
   const openOf = (owner: string) => open.get(owner) ?? 0
   const takeSocket = (owner: string, socket: Socket) => {
@@ -75,9 +75,11 @@ export function watchEmitters(
   for (const channel of channels) subscribe(channel, onCreated)
   const { connect } = Socket.prototype
   Socket.prototype.connect = function (this: Socket, ...given: unknown[]) {
-    if (flooding.size > 0) {
+    const flood = FLOOD * limits.ofModule
+    // Only then can one of them have so many.
+    if (all >= flood) {
       const owner = ownerIn(wholeError().stack)
-      if (owner !== undefined && flooding.has(owner)) throw new Error(tooMany(limits.ofModule))
+      if (owner !== undefined && openOf(owner) >= flood) throw new Error(tooMany(limits.ofModule))
     }
     return Reflect.apply(connect, this, given)
   } as typeof connect

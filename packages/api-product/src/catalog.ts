@@ -90,9 +90,7 @@ function sharedCurrency(
 ): string | undefined {
   const isShared = (currency: string) => parsed.every(([prices]) => priceIn(currency, prices))
   if (isShared(preferred)) return preferred
-  let first = 0
-  for (let index = 1; index < rows.length; index += 1)
-    if ((rows[index] as repository.CatalogRow).product < (rows[first] as repository.CatalogRow).product)
-      first = index
+  const idAt = (index: number) => (rows[index] as repository.CatalogRow).product
+  const first = rows.reduce((least, { product }, index) => (product < idAt(least) ? index : least), 0)
   return parsed[first]?.[0].find(({ currency }) => isShared(currency))?.currency
 }

@@ -11,14 +11,16 @@ export interface FilledDay {
   readonly due: number
 }
 
+/** The numbers from 1 to `count` as the column `i` of the table `n`, for the statement that follows. */
+export const upTo = (count: number) =>
+  `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
+
 /** Fills a database that has the host's tables, and those of our modules. All is of other callers. */
 export function fillDay({ file, rows, due }: FilledDay): void {
   const database = new SqliteDatabase(file)
   const now = Date.now()
   const long = now - 400 * DAY
   const old = Number(expiryDay(long))
-  const upTo = (count: number) =>
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
   // The first rows are due, the others are fresh.
   const age = `CASE WHEN i <= ${due} THEN ${long} + i ELSE ${now} + i / 1000 END`
   const id = (kind: string, number = 'i') => `'${kind}_' || printf('%026d', ${number})`

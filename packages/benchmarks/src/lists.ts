@@ -1,25 +1,14 @@
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { sql } from '@mortise/module-sdk'
-import { createTestHost, type TestCaller } from '@mortise/module-testkit'
+import type { TestCaller } from '@mortise/module-testkit'
 import { fillPurchases } from '../../api-purchase/test/fill-purchases.ts'
-import { timeRequests } from './time-requests.ts'
+import { hostWith, timeRequests } from './in-process.ts'
 
 /** What a page of 20 purchases takes of those who have 1,000,000 and 10,000,000 ÷ of who has 1,000, on SQLite. */
 
 const LENGTHS = [1_000, 1_000_000, 10_000_000]
 const AT_ONCE = 100_000
 
-const cleanUps: (() => unknown)[] = []
-const directory = dirname(fileURLToPath(import.meta.resolve('@mortise/api-purchase/package.json')))
-const host = await createTestHost(
-  { teardown: (cleanUp) => void cleanUps.push(cleanUp) },
-  {
-    modules: [{ directory }],
-    rehearse: false,
-    config: { rateLimit: { max: 0, maxPerAddress: 100_000 } },
-  },
-)
+const { host, close } = await hostWith('@mortise/api-purchase')
 
 /** Gives a caller `count` purchases, each tenth of them confirmed. @returns the paths to measure */
 async function fill(caller: TestCaller, count: number): Promise<Record<string, string>> {
@@ -63,4 +52,4 @@ for (const [index, name] of names.entries()) {
   const ratios = longer.map((each) => ((each[index] as number) / (shortest[index] as number)).toFixed(2))
   console.log(`${name}: ${ratios.join(', ')}`)
 }
-for (const cleanUp of cleanUps.reverse()) await cleanUp()
+await close()

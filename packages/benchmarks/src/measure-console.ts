@@ -6,7 +6,7 @@ import { mintToken } from '@mortise/host'
 import { Application } from '@mortise/host/serving'
 import { type PreparedApplication, prepareApplication, startHost } from '@mortise/verification'
 import SqliteDatabase from 'better-sqlite3'
-import { fillDay } from './fill-day.ts'
+import { fillDay, upTo } from './fill-day.ts'
 
 export interface ConsoleOptions {
   /** Purchases, as many events and audit records, and a fourth as many deliveries. */
@@ -91,8 +91,6 @@ function pathsOf(rows: number): string[] {
 /** What `fillDay` leaves out. */
 function fillRecords(file: string, rows: number): void {
   const database = new SqliteDatabase(file)
-  const upTo = (count: number) =>
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
   const subject = `'purchase_' || printf('%026d', i)`
   const now = Date.now()
   try {

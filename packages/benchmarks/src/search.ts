@@ -1,7 +1,4 @@
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { createTestHost } from '@mortise/module-testkit'
-import { timeRequests } from './time-requests.ts'
+import { hostWith, timeRequests } from './in-process.ts'
 
 /** What page 1 of a search takes among 100,000 products ÷ among 1,000, on SQLite: prints the ratio of each. */
 
@@ -29,16 +26,7 @@ const searches = [
   'q=decaf&attributes=roast:dark',
 ]
 
-const cleanUps: (() => unknown)[] = []
-const directory = dirname(fileURLToPath(import.meta.resolve('@mortise/api-product/package.json')))
-const host = await createTestHost(
-  { teardown: (cleanUp) => void cleanUps.push(cleanUp) },
-  {
-    modules: [{ directory }],
-    rehearse: false,
-    config: { rateLimit: { max: 0, maxPerAddress: 100_000 } },
-  },
-)
+const { host, close } = await hostWith('@mortise/api-product')
 const guest = host.guest()
 const manager = host.user('manager', 'product:manage')
 
@@ -60,4 +48,4 @@ await fill(FEW, MANY)
 const many = await measured()
 for (const [index, query] of searches.entries())
   console.log(`${((many[index] as number) / (few[index] as number)).toFixed(2)}  ${query}`)
-for (const cleanUp of cleanUps.reverse()) await cleanUp()
+await close()
