@@ -2,8 +2,10 @@ import { createRequire } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { makeFolder, type OpenapiDocument, readOptionalText, writeDurably } from '@mortise/host'
 import { callUnlocked } from '../changes/database-in-use.ts'
-import { Failure, fileExists, generatorMissing, noDocument, wrongUsage } from '../failures/index.ts'
+import { fileExists, generatorMissing, noDocument } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
+import { fetchDocument, isUrl } from './client/fetch-document.ts'
+import { assertOwnReferences } from './client/own-references.ts'
 
 /** The first line of each file: what begins with it may be overwritten. */
 const header = '// Written by "app client" from the installed modules. Changes here are lost.\n'
@@ -166,12 +168,13 @@ export const command: Command = {
       directory === undefined
         ? await fetchDocument(address as string)
         : await callUnlocked(directory, 'openapi')
-    const types = generator.astToString(await generator.default(JSON.stringify(document), blobs(generator)))
-    const files = {
-      'index.mjs': index(formsOf(document)),
-      'index.d.mts': indexTypes,
-      'api.d.mts': `${header}${types}`,
-    }
+    const source =
+      directory === undefined
+        ? { of: address as string, hint: 'remote' as const }
+        : { of: directory, hint: 'own' as const }
+    const files = await filesOf(document, generator).catch((cause) => {
+      throw noDocument({ ...source, reason: cause.message, cause })
+    })
     for (const file of Object.keys(files)) await assertOurs(join(folder, file))
     await makeFolder(folder)
     for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text, 0o666)
@@ -188,6 +191,18 @@ export const command: Command = {
   },
 }
 
+/** The text of each file. @throws {Error} if the document is none, or refers to others */
+async function filesOf(document: OpenapiDocument, generator: Generator) {
+  if (!document?.paths) throw new Error('the response is not an OpenAPI document')
+  assertOwnReferences(document)
+  const types = generator.astToString(await generator.default(JSON.stringify(document), blobs(generator)))
+  return {
+    'index.mjs': index(formsOf(document)),
+    'index.d.mts': indexTypes,
+    'api.d.mts': `${header}${types}`,
+  }
+}
+
 /** The type of binary strings. */
 function blobs({ stringToAST }: Generator): Parameters<Generator['default']>[1] {
   const [{ type: blob } = {}] = stringToAST('type Binary = Blob') as { readonly type?: never }[]
@@ -198,30 +213,9 @@ function blobs({ stringToAST }: Generator): Parameters<Generator['default']>[1] 
 const formsOf = ({ paths }: OpenapiDocument) =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
-      .filter(([, { requestBody }]) => requestBody?.content['multipart/form-data'])
+      .filter(([, { requestBody }]) => requestBody?.content?.['multipart/form-data'])
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   )
-
-const isUrl = (text: string | undefined) => text !== undefined && /^https?:\/\//.test(text)
-
-/** @param address the URL of an application, or of its document. @throws {Failure} */
-async function fetchDocument(address: string): Promise<OpenapiDocument> {
-  const url = /\.json$/.test(address) ? address : `${address.replace(/\/$/, '')}/openapi.json`
-  const failed = (reason: string, cause?: unknown) => noDocument({ url, reason, cause })
-  if (!isUrl(url) || !URL.canParse(url))
-    throw wrongUsage({ problem: `${address} is not a URL: write http://127.0.0.1:3000` })
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) })
-    if (!response.ok) throw failed(`the response is ${response.status}`)
-    const document = (await response.json()) as OpenapiDocument
-    if (typeof document?.paths !== 'object') throw failed('the response is not an OpenAPI document')
-    return document
-  } catch (error) {
-    if (error instanceof Failure) throw error
-    const { message, cause } = error as Error & { readonly cause?: Error }
-    throw failed(cause?.message || message, error)
-  }
-}
 
 type Generator = typeof import('openapi-typescript')
 

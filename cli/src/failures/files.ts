@@ -110,8 +110,11 @@ export const noFolder = define.notFound(
 
 export const noDocument = define.notFound(
   'no-document',
-  'The OpenAPI document at {url} cannot be read: {reason}.',
-  'Check the URL, and that the application runs: curl {url}',
+  'The OpenAPI document of {of} cannot be used: {reason}.',
+  {
+    remote: 'Check the URL, and that the application runs: curl {of}',
+    own: 'Find the route with it: app openapi',
+  },
 )
 
 export const generatorMissing = define.notFound(

@@ -1,3 +1,4 @@
+import { readAtMost } from '@mortise/module-sdk'
 import type { JSONWebKeySet } from 'jose'
 import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
@@ -37,15 +38,11 @@ async function readJson<Document>(url: string, signal: AbortSignal): Promise<Doc
     await response.body?.cancel()
     throw new Error(`${url} returned ${response.status}, not 200`)
   }
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of response.body ?? []) {
-    size += part.length
-    if (size > DOCUMENT_SIZE) throw new Error(`${url} has more than ${DOCUMENT_SIZE} bytes`)
-    parts.push(part)
-  }
+  const bytes = await readAtMost(response.body, DOCUMENT_SIZE).catch((cause) => {
+    throw new Error(`${url}: ${cause.message}`, { cause })
+  })
   try {
-    return JSON.parse(Buffer.concat(parts).toString())
+    return JSON.parse(bytes.toString())
   } catch (cause) {
     throw new Error(`${url} is not JSON`, { cause })
   }

@@ -48,6 +48,7 @@ export type {
 export type { RowValues } from './ordered-rows.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'
+export { readAtMost } from './read-at-most.ts'
 export type {
   Access,
   Caller,

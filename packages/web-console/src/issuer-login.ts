@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readAtMost } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { problem } from './module.ts'
 import type { IssuerSettings } from './settings.ts'
@@ -11,6 +12,8 @@ import type { IssuerSettings } from './settings.ts'
  * module: an issuer that is down must not keep the console from being installed.
  */
 const TIMEOUT = 3_000
+/** Bytes of a response: a configuration, or a token. */
+const MOST_BYTES = 256 * 1024
 
 /** OpenID Connect Discovery 1.0, section 3. */
 const Discovered = Type.Object({
@@ -88,7 +91,7 @@ async function ask(address: URL, request: RequestInit = {}): Promise<object> {
     const signal = AbortSignal.timeout(TIMEOUT)
     const response = await fetch(address, { ...request, redirect: 'error', signal })
     if (!response.ok) throw new Error(`it responds with ${response.status}`)
-    return Object(await response.json())
+    return Object(JSON.parse(String(await readAtMost(response.body, MOST_BYTES))))
   } catch (error) {
     throw failed(`${address.origin} cannot be asked: ${(error as Error).message}`)
   }
