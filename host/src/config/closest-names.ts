@@ -3,7 +3,7 @@ export function nearest(name: string, known: Iterable<string>): string[] {
   return [...new Set(known)]
     .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))
-    .sort((a, b) => a.distance - b.distance || a.candidate.localeCompare(b.candidate))
+    .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
     .map(({ candidate }) => candidate)
 }
 

@@ -101,12 +101,13 @@ function assertCurrencies(product: Pick<NewProduct, 'price' | 'otherPrices'>): v
   if (invalid.length > 0) throw invalidRequest(...invalid)
 }
 
-/** A code that is no currency, and two prices in one currency. */
+/** A code that no amount is counted in, and two prices in one currency. */
 export function invalidCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 'price' | 'otherPrices'>) {
   const seen = new Set<string>()
   return [price, ...otherPrices].flatMap(({ currency }, index) => {
     const pointer = index === 0 ? '/price/currency' : `/otherPrices/${index - 1}/currency`
-    if (currencyDigits(currency) === undefined) return [{ pointer, detail: 'must be a currency of ISO 4217' }]
+    if (currencyDigits(currency) === undefined)
+      return [{ pointer, detail: 'must be a currency of ISO 4217 that has minor units' }]
     if (seen.has(currency))
       return [{ pointer, detail: `must be another currency: the product has a price in ${currency}` }]
     seen.add(currency)

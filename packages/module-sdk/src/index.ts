@@ -36,7 +36,7 @@ export { FilePart, type FilePartOptions, type ReceivedFile } from './file-part.t
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
 export { Loop, type LoopOptions, type Rest } from './loop.ts'
-export { currencyDigits, sumMoney, timesMoney } from './money.ts'
+export { currencies, currencyDigits, sumMoney, timesMoney, toDecimal } from './money.ts'
 export type {
   CommandResult,
   Operator,

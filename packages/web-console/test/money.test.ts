@@ -1,5 +1,26 @@
+import { currencies, currencyDigits, toDecimal } from '@mortise/module-sdk/money'
 import t from 'tap'
-import { formatMoney, fromDecimal, toDecimal } from '../page/src/money.ts'
+import { formatMoney, fromDecimal } from '../page/src/money.ts'
+
+t.test('what is typed and shown in any currency has the decimals of ISO 4217', async (t) => {
+  // Locale data say 0 decimals for the forint.
+  t.equal(fromDecimal('1500', 'HUF'), 150_000)
+  for (const currency of currencies) {
+    for (const amount of [0, 1, 150_000, Number.MAX_SAFE_INTEGER]) {
+      const decimal = toDecimal({ amount, currency })
+      t.equal(fromDecimal(decimal, currency), amount, currency)
+      const [shown] = /\d[\d,.]*$/.exec(formatMoney({ amount, currency })) ?? []
+      t.equal(shown?.replaceAll(',', ''), decimal, currency)
+    }
+    const digits = currencyDigits(currency) as number
+    t.equal(fromDecimal(`1.${'0'.repeat(digits + 1)}`, currency), undefined, currency)
+  }
+})
+
+t.test('an amount in what is no currency is shown as it is', async (t) => {
+  t.equal(formatMoney({ amount: 1999, currency: 'XTS' }), '1999 XTS')
+  t.equal(formatMoney({ amount: 1999, currency: '?' }), '1999 ?')
+})
 
 t.test('money is digits of its currency, and never a floating point number', async (t) => {
   const cases = [

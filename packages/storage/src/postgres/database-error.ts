@@ -51,7 +51,8 @@ export function toDatabaseError(error: unknown, text: string): Error {
   if (code === '40001' || code === '40P01') return new RetriableError('busy', full, error)
   if (isStale(error)) return new RetriableError('busy', full, error, true)
   if (isLost(error)) return new RetriableError('unavailable', full, error)
-  if (message.includes('multiple commands')) return new DatabaseError('refused', full, { cause: error })
+  if (code === '42601' && error.routine === 'exec_parse_message')
+    return new DatabaseError('refused', full, { cause: error })
   if (code === '25006') {
     return new DatabaseError('read-only', `reads and snapshots may not write; use a transaction. ${full}`, {
       cause: error,
@@ -82,9 +83,12 @@ export function toCommitError(error: unknown): Error {
   )
 }
 
-/** Its plan's columns have changed, or a pooler has switched the session. */
-const isStale = ({ code, message }: ServerError) =>
-  code === '26000' || (code === '0A000' && message.includes('cached plan'))
+/**
+ * Its plan's columns have changed, or a pooler has switched the session. By the place in the server:
+ * messages are in the language of its `lc_messages`.
+ */
+const isStale = ({ code, routine }: ServerError) =>
+  code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 
 /** Connection errors, a shutdown or crash of the server, idle for too long. */
 const isLost = ({ code = '', severity }: ServerError) =>

@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, DatabaseError as ServerError } from 'pg'
 import t from 'tap'
 import { RetriableError, toCommitError, toDatabaseError } from '../../src/postgres/database-error.ts'
 import { testOnPostgres } from '../engines.ts'
@@ -25,4 +25,18 @@ t.test('a COMMIT whose response is lost has an unknown outcome, whatever the rea
     t.notOk(error instanceof RetriableError, reason)
     t.match(error, { kind: 'unknown-outcome' })
   }
+})
+
+t.test('errors are told apart in whatever language the server speaks', async (t) => {
+  const of = (message: string, code: string, routine: string) =>
+    toDatabaseError(Object.assign(new ServerError(message, 0, 'error'), { code, routine }), 'SELECT')
+  const stale = of('gecachter Plan darf den Ergebnistyp nicht ändern', '0A000', 'RevalidateCachedQuery')
+  t.match(stale, { kind: 'busy', stale: true })
+  const several = of(
+    'kann nicht mehrere Befehle in vorbereitete Anweisung einfügen',
+    '42601',
+    'exec_parse_message',
+  )
+  t.match(several, { kind: 'refused' })
+  t.match(of('cached plan', '0A000', 'transformSelect'), { kind: 'other' })
 })

@@ -195,6 +195,15 @@ t.test('an operator works with the console', { skip }, async (t) => {
     await page.getByLabel('Price (EUR)').fill('4.5')
     await page.getByRole('button', { name: 'Save' }).click()
     await until(async () => (await shop.as('root', 'GET', '/product/tea')).body.price.amount === 450)
+
+    // The browser's locale data give the forint no decimals.
+    const gulyas = { id: 'gulyas', name: 'Gulyás', price: { amount: 100_000, currency: 'HUF' } }
+    await shop.as('root', 'POST', '/product', gulyas)
+    await open('/products/gulyas')
+    t.equal(await page.getByLabel('Price (HUF)').inputValue(), '1000.00')
+    await page.getByLabel('Price (HUF)').fill('1500')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await until(async () => (await shop.as('root', 'GET', '/product/gulyas')).body.price.amount === 150_000)
   })
 
   await step('every view has no barrier, at 1280 and at 375 pixels, light and dark', async (t) => {

@@ -1,4 +1,5 @@
-import { decimalsOf, fromDecimal, type Money, toDecimal } from '../money.ts'
+import { toDecimal } from '@mortise/module-sdk/money'
+import { decimalsOf, fromDecimal, type Money } from '../money.ts'
 import { texts } from '../texts.ts'
 
 export interface Product {
