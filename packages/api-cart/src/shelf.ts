@@ -6,6 +6,7 @@ import {
   type Transaction,
   timesMoney,
   timestamp,
+  withoutProblems,
 } from '@mortise/module-sdk'
 import type { CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
@@ -114,7 +115,7 @@ export function* adjusted(caller: Caller, cart: Cart, { pricing }: Shop): Transa
     unitPrice: unitPrice as Money,
     lineTotal: lineTotal as Money,
   }))
-  const adjustments = [...(yield* pricing.adjust(caller, lines))]
+  const adjustments = [...(yield* withoutProblems('the contract pricing', pricing.adjust(caller, lines)))]
   const total = sumMoney([cart.total, ...adjustments.map(({ amount }) => amount)]) ?? null
   return { ...cart, adjustments, total }
 }

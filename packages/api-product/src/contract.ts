@@ -86,7 +86,8 @@ export interface PricingContract {
    * The adjustments of lines, in the order in which they are shown. All lines have one currency, and
    * each has another product. The same lines and rules give the same adjustments, so that a purchase
    * has the total that its cart has shown. Runs in the transaction of the purchase, or in the
-   * snapshot that reads the cart, where it may not write.
+   * snapshot that reads the cart, where it may not write. A problem that it throws is a defect: the
+   * response is 500.
    */
   adjust(caller: Caller, lines: readonly PricedLine[]): Transaction<readonly Adjustment[]>
 }

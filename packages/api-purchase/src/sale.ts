@@ -4,7 +4,14 @@ import type {
   PricingContract,
   ProductQuantity,
 } from '@mortise/api-product/contract'
-import { type Caller, type Money, sumMoney, type Transaction, timesMoney } from '@mortise/module-sdk'
+import {
+  type Caller,
+  type Money,
+  sumMoney,
+  type Transaction,
+  timesMoney,
+  withoutProblems,
+} from '@mortise/module-sdk'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
 import type { Adjustment } from './schemas.ts'
@@ -67,7 +74,7 @@ export function* adjust(
     const price = { amount: unitPrice as number, currency }
     return { product, quantity, unitPrice: price, lineTotal: timesMoney(price, quantity) ?? tooLarge() }
   })
-  const adjustments = [...(yield* pricing.adjust(caller, lines))]
+  const adjustments = [...(yield* withoutProblems('the contract pricing', pricing.adjust(caller, lines)))]
   const sum = sumMoney([total, ...adjustments.map(({ amount }) => amount)]) ?? tooLarge()
   if (sum.amount < 0) throw new Error(`the adjustments of the contract pricing make a total of ${sum.amount}`)
   return { total: sum, adjustments }

@@ -16,12 +16,16 @@ const discount = {
 
 /** A module that adds `adjustments`, which a test changes. */
 async function rules(directory: string) {
-  const rules = { adjustments: [fee, discount] as Adjustment[], lines: [] as unknown }
-  const plugin = defineModule('rules').plugin(async (_app, { contracts }) => {
+  const rules = { adjustments: [fee, discount] as Adjustment[], lines: [] as unknown, closed: false }
+  const { plugin: define, problem } = defineModule('rules', {
+    problems: { closed: { status: 409, title: 'Closed', detail: 'Come back tomorrow.' } },
+  })
+  const plugin = define(async (_app, { contracts }) => {
     contracts.provide('pricing', '1.0.0', {
       // biome-ignore lint/correctness/useYield: it needs no table
       *adjust(_caller, lines) {
         rules.lines = lines
+        if (rules.closed) throw problem('closed')
         return rules.adjustments
       },
     })
@@ -98,4 +102,22 @@ testOnEngines('without the contract nothing has adjustments', async (t) => {
   t.match((await ann.get('/cart')).json(), { total: euros(100) })
   t.notOk('adjustments' in (await ann.get('/cart')).json())
   t.notOk('adjustments' in (await buy(ann, { tea: 1 })).json())
+})
+
+testOnEngines('a problem of another module is no response of the cart or of the purchase', async (t) => {
+  const { rules: shown, modules } = await rules(t.testdir({}))
+  const host = await shop(t, { rehearse: false }, modules)
+  await sell(host.user('root', 'product:manage'), { tea: { stock: 9 } })
+  const ann = host.user('ann')
+  await ann.post('/cart/item', { product: 'tea', quantity: 1 })
+  shown.closed = true
+  for (const response of [await ann.get('/cart'), await buy(ann, { tea: 1 })])
+    t.match(response.json(), {
+      status: 500,
+      code: 'internal-error',
+      type: 'urn:problem-type:host:internal-error',
+    })
+  t.equal(await stockOf(ann, 'tea'), 9)
+  shown.closed = false
+  t.equal((await buy(ann, { tea: 1 })).statusCode, 201)
 })

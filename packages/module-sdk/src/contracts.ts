@@ -1,3 +1,6 @@
+import { Problem } from './problem.ts'
+import type { Transaction } from './transaction.ts'
+
 /**
  * The contracts between modules: name to type. The package that provides a contract adds it by
  * declaration merging. A module that uses it names a version range in its manifest (`requires`,
@@ -21,4 +24,18 @@ export interface ContractRegistry {
   get<Name extends keyof Contracts>(name: Name): Contracts[Name] | undefined
   /** The implementation of a contract that the manifest lists as `requires`. */
   required<Name extends keyof Contracts>(name: Name): Contracts[Name]
+}
+
+/**
+ * Steps of another module for which your callers get no problem: one that they throw is a defect of
+ * that module, and the response is 500. Otherwise it would be the response of your route.
+ * @param who throws it, for the log: `the contract pricing`
+ */
+export function* withoutProblems<Result>(who: string, steps: Transaction<Result>): Transaction<Result> {
+  try {
+    return yield* steps
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    throw new Error(`${who} threw the problem ${error.code} of ${error.module}`, { cause: error })
+  }
 }

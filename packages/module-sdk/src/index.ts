@@ -2,7 +2,7 @@ export { AddressList } from './address-list.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export { ClockWatch, databaseTime, now, TOLERANCE } from './clock.ts'
 export { insufficientScope, invalidRequest } from './common-problems.ts'
-export type { ContractRegistry, Contracts } from './contracts.ts'
+export { type ContractRegistry, type Contracts, withoutProblems } from './contracts.ts'
 export { currentTime } from './current-time.ts'
 export {
   type Declaration,
