@@ -30,27 +30,33 @@ export function schemaErrors(
     all
       // The union itself says more than the errors of its branches.
       .filter(({ schemaPath }) => unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)))
+      // What is wrong with the name says more.
+      .filter(({ keyword }) => keyword !== 'propertyNames')
       .map((error) => ({ path: pathOf(error), ...reasonOf(error, wording) }))
   )
 }
 
-function pathOf({ instancePath, keyword, params }: ErrorObject): string[] {
+function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject): string[] {
   const path = instancePath.split('/').slice(1)
   const names = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (keyword === 'additionalProperties') names.push(params.additionalProperty)
   if (keyword === 'required') names.push(params.missingProperty)
+  if (propertyName !== undefined) names.push(propertyName)
   return names
 }
 
 /** Keywords whose violation the description of the schema explains. */
 const described = /^(enum|anyOf|oneOf|(min|max)(imum|Length|Items)|exclusiveM(in|ax)imum)$/
 
-function reasonOf(
-  { keyword, params, parentSchema = {}, message }: ErrorObject,
-  { noun = 'field', formats = {}, hidesPatterns = false }: Wording,
-): Omit<SchemaError, 'path'> {
+function reasonOf({ propertyName, ...error }: ErrorObject, wording: Wording): Omit<SchemaError, 'path'> {
+  if (propertyName !== undefined)
+    return { reason: `is not a name here: it ${reasonOf(error, wording).reason}` }
+  const { keyword, params, parentSchema = {}, message } = error
+  const { noun = 'field', formats = {}, hidesPatterns = false } = wording
   const meaning: string | undefined = parentSchema.description
   switch (keyword) {
+    case 'not':
+      return { reason: `must not be ${describeSchema(parentSchema.not)}` }
     case 'required':
       return { reason: 'is required' }
     case 'additionalProperties':

@@ -80,6 +80,18 @@ t.test('takes a type that may be null', async (t) => {
   ])
 })
 
+t.test('says what a name must be, and what a value must not be', async (t) => {
+  const name = Type.String({ maxLength: 2, description: 'short' })
+  const validate = compile(
+    Type.Unsafe({ type: 'object', propertyNames: name, additionalProperties: { not: { enum: ['.'] } } }),
+  )
+  t.equal(validate({ ab: 1 }), true)
+  t.strictSame(refusal(validate({ abc: 1, d: '.' })), [
+    { pointer: '/abc', detail: 'is not a name here: it must be a string of at most 2 characters' },
+    { pointer: '/d', detail: 'must not be "."' },
+  ])
+})
+
 t.test('fills in defaults', async (t) => {
   const data = {}
   t.equal(compile(Type.Object({ page: Type.Integer({ default: 1 }) }), 'querystring')(data), true)

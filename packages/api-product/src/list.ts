@@ -60,12 +60,28 @@ function* selectionOf(query: ProductQuery): Transaction<repository.Selection> {
 }
 
 function filtersOf({ q, group, attributes }: ProductQuery): Range[] {
-  const pairs = (attributes?.split(',') ?? []).map((pair) => pair.split(/:(.*)/s) as [string, string])
   return [
     ...(q === undefined ? [] : withWords(q)),
     ...(group === undefined ? [] : [inGroup(group)]),
-    ...pairs.map(([name, value]) => withAttribute(name, value)),
+    ...pairsOf(attributes).map(([name, value]) => withAttribute(name, value)),
   ]
+}
+
+/**
+ * The names and values of a text that the schema has validated: `roast:dark,size:1kg`.
+ * @throws {Problem} `invalid-request` for a name that is there twice: no product has two values of it
+ */
+function pairsOf(attributes = ''): [name: string, value: string][] {
+  const plain = (text: string) => text.replace(/\\(.)/gu, '$1')
+  const pairs = Array.from(
+    attributes.matchAll(/((?:\\.|[^\\:])+):((?:\\.|[^\\,])+),?/gu),
+    ([, name, value]) => {
+      return [plain(name as string), plain(value as string)] as [string, string]
+    },
+  )
+  if (new Set(pairs.map(([name]) => name)).size < pairs.length)
+    throw invalidRequest({ parameter: 'attributes', detail: 'must have each name once' })
+  return pairs
 }
 
 /** The filter with the fewest products, if they are few. */

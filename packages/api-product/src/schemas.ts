@@ -13,6 +13,8 @@ import { type Static, Type } from '@sinclair/typebox'
 
 /** The `product` of carts and purchases. */
 const ProductId = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
+/** No path can name `.` and `..`: clients resolve them. */
+const NewId = VisibleText({ ...ProductId, maxLength: 128, not: { enum: ['.', '..'] } })
 /** 9,999 of the dearest product cost a safe integer. */
 export const MAX_AMOUNT = 900_000_000_000
 const MAX_STOCK = 1_000_000_000
@@ -38,13 +40,12 @@ const Image = Type.Object(
   { title: 'ProductImage', additionalProperties: false },
 )
 
-/** The name of an attribute. */
-const attribute = '[a-z][a-z0-9_-]{0,39}'
 const Attributes = Type.Unsafe<Record<string, string>>({
   type: 'object',
-  patternProperties: { [`^${attribute}$`]: VisibleText({ maxLength: 100 }) },
-  additionalProperties: false,
+  propertyNames: VisibleText({ maxLength: 100 }),
+  additionalProperties: VisibleText({ maxLength: 100 }),
   maxProperties: 50,
+  description: 'names with their values, both visible text without control characters',
   examples: [{ roast: 'dark', size: '1kg' }],
 })
 
@@ -84,7 +85,7 @@ export type Product = Static<typeof Product>
 const { name, price } = settable
 const optional = Type.Partial(Type.Object(settable)).properties
 
-export const NewProduct = Strict({ id: ProductId, ...optional, name, price }, { title: 'NewProduct' })
+export const NewProduct = Strict({ id: NewId, ...optional, name, price }, { title: 'NewProduct' })
 export type NewProduct = Static<typeof NewProduct>
 
 export const ProductChange = Strict(optional, { title: 'ProductChange', minProperties: 1 })
@@ -100,7 +101,11 @@ export const ProductChanged = Type.Object({
 export type ProductChanged = Static<typeof ProductChanged>
 
 export const orders = ['createdAt', '-createdAt', 'name', '-name', 'price', '-price'] as const
-const oneAttribute = `${attribute}:[^,]{1,100}`
+/** A filter has so many attributes at most. */
+const MAX_ATTRIBUTES = 10
+/** Characters of a text in a list: a backslash takes away the meaning of the next one. */
+const escaped = (special: string) => `(?:[^\\x00-\\x1f\\x7f-\\x9f\\\\${special}]|\\\\[\\\\,:])+`
+const oneAttribute = `${escaped(',:')}:${escaped(',')}`
 const Amount = Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_AMOUNT, description: 'in `currency`' }))
 
 export const ProductQuery = Strict({
@@ -122,9 +127,9 @@ export const ProductQuery = Strict({
   group: Type.Optional(VisibleText({ maxLength: 128 })),
   attributes: Type.Optional(
     Type.String({
-      maxLength: 1000,
-      pattern: `^${oneAttribute}(,${oneAttribute})*$`,
-      description: 'names with their values, comma-separated: a product must have them all',
+      maxLength: 2000,
+      pattern: `^${oneAttribute}(,${oneAttribute}){0,${MAX_ATTRIBUTES - 1}}$`,
+      description: `names with their values, each name once, comma-separated, at most ${MAX_ATTRIBUTES}: a product must have them all. Write \\ before a comma or a backslash in a text, and before a colon in a name`,
       examples: ['roast:dark,size:1kg'],
     }),
   ),

@@ -91,6 +91,49 @@ testOnEngines('a wrong filter says what it must be', async (t) => {
   t.match(await detail('q=%E2%80%8B'), /^must be words/)
 })
 
+testOnEngines('an attribute has any visible name and text, and is found by both', async (t) => {
+  const host = await productHost(t)
+  const manager = host.user('root', 'product:manage')
+  const named = { größe: '1,5 kg', 'name.de': 'Kaffee', 'a b': 'c:d', 'e:f': 'g', '\\': '\\,' }
+  await create(manager, { id: 'tea', attributes: named }, { id: 'mug', attributes: { größe: '1' } })
+  for (const pairs of ['größe:1\\,5 kg', 'name.de:Kaffee,a b:c:d', 'e\\:f:g', '\\\\:\\\\\\,', 'a b:c\\:d'])
+    t.strictSame(await ids(manager, `attributes=${encodeURIComponent(pairs)}`), ['tea'], pairs)
+  for (const wrong of ['größe:1,5 kg', 'größe:\\1', 'e', ':x', 'e:', 'e:f,', 'e:f\\'])
+    t.equal((await parameters(manager, `attributes=${encodeURIComponent(wrong)}`))[0], 400, wrong)
+  const refused = await manager.post('/product', {
+    ...shelf[0],
+    id: 'x',
+    attributes: { 'a\tb': 'c', '': 'd' },
+  })
+  t.match(refused.json(), {
+    status: 400,
+    errors: [
+      {
+        pointer: '/attributes/a\tb',
+        detail: /1 to 100 characters, no control characters, at least one visible/,
+      },
+      { pointer: '/attributes/', detail: /1 to 100 characters/ },
+    ],
+  })
+})
+
+testOnEngines('filters are unique and few', async (t) => {
+  const guest = (await productHost(t)).guest()
+  const pairs = Array.from({ length: 11 }, (_, index) => `c${index}:r`)
+  for (const [wrong, detail] of [
+    [`${'c:r,'.repeat(249)}c:b`, /at most 10/],
+    [pairs.join(), /at most 10/],
+    ['c:r,c:r', /each name once/],
+    ['c:r,c:b', /each name once/],
+  ] as const) {
+    t.match((await guest.get(`/product?attributes=${wrong}`)).json(), {
+      status: 400,
+      errors: [{ parameter: 'attributes', detail }],
+    })
+  }
+  t.strictSame(await ids(guest, `attributes=${pairs.slice(1).join()}`), [])
+})
+
 testOnEngines('amounts are compared in a currency', async (t) => {
   const guest = (await productHost(t)).guest()
   t.strictSame(await parameters(guest, 'sort=-price'), [400, ['sort']])

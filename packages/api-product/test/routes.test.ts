@@ -45,6 +45,15 @@ testOnEngines('a product needs an id, a name and a price', async (t) => {
   t.match(created.json(), { ...plain, ...defaults })
 })
 
+testOnEngines('an id that no path can name is refused', async (t) => {
+  const manager = (await productHost(t)).user('root', 'product:manage')
+  for (const id of ['.', '..']) {
+    const refused = await manager.post('/product', { ...beans, id })
+    t.match(refused.json(), { status: 400, errors: [{ pointer: '/id', detail: 'must not be "." or ".."' }] })
+  }
+  t.equal((await manager.post('/product', { ...beans, id: '...' })).statusCode, 201)
+})
+
 testOnEngines('only a manager writes', async (t) => {
   const host = await productHost(t)
   const manager = host.user('root', 'product:manage')

@@ -60,7 +60,9 @@ const KEYWORDS = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'const', 'enum', 'c
 
 function isOpen(schema: TSchema): boolean {
   if (!KEYWORDS.some((keyword) => keyword in schema)) return true
-  return schema.type === 'object' && schema.properties === undefined && schema.patternProperties === undefined
+  const { type, properties, patternProperties, additionalProperties } = schema
+  const isNamed = properties !== undefined || patternProperties !== undefined
+  return type === 'object' && !isNamed && typeof additionalProperties !== 'object'
 }
 
 /** Whether it, or a schema inside, sends what it does not name. */

@@ -88,12 +88,13 @@ const byType: Readonly<Record<string, (schema: TSchema) => Arbitrary<unknown>>> 
       minLength: minItems,
       maxLength: Math.max(minItems, Math.min(maxItems, minItems + 3)),
     }),
-  object({ properties = {}, required = [], patternProperties }) {
+  object({ properties = {}, required = [], patternProperties, additionalProperties }) {
     const known = Object.fromEntries(
       Object.entries<TSchema>(properties).map(([name, property]) => [name, arbitraryOf(property)]),
     )
     const record = fc.record(known, { requiredKeys: required })
-    const [values] = Object.values<TSchema>(patternProperties ?? {})
+    const [values = typeof additionalProperties === 'object' ? additionalProperties : undefined] =
+      Object.values<TSchema>(patternProperties ?? {})
     if (!values) return record
     return fc
       .tuple(record, fc.array(arbitraryOf(values), { maxLength: 2 }))
