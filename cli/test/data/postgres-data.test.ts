@@ -7,8 +7,10 @@ import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
 import { noteVersions } from '../note-versions.ts'
 import { skip, temporarySchema, useDatabase } from '../postgres-schema.ts'
+import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
 
 /** An application on PostgreSQL with a module, whose second version cannot be undone. */
 async function notes(t: Test) {
@@ -74,6 +76,47 @@ t.test('a backup can be restored on the other engine, and back', { skip }, async
   t.match(await run('restore', second), { exitCode: 0 })
   t.equal(await count(), 4)
 })
+
+t.test(
+  'rows of a table that only PostgreSQL has are verified, and restored there alone',
+  { skip },
+  async (t) => {
+    const { directory, root, run } = await testApplication(t)
+    const { url, execute } = await temporarySchema(t)
+    await useDatabase(directory, url)
+    const module = await sampleTarball(join(root, 'tally.tgz'), {
+      id: 'tally',
+      manifest: { tables: 'tally', migrations: 'migrations' },
+      files: {
+        'migrations/001-tally.sql': 'CREATE TABLE tally (id TEXT PRIMARY KEY)',
+        'migrations/001-tally.down.sql': 'DROP TABLE tally',
+        'migrations/002-change.sqlite.sql': '-- SQLite counts at once.',
+        'migrations/002-change.sqlite.down.sql': '-- Nothing was made.',
+        'migrations/002-change.postgres.sql':
+          'CREATE TABLE tally_change (id TEXT PRIMARY KEY); ALTER TABLE tally ADD COLUMN node TEXT',
+        'migrations/002-change.postgres.down.sql':
+          'DROP TABLE tally_change; ALTER TABLE tally DROP COLUMN node',
+      },
+    })
+    t.match(await run('module-install', module), { exitCode: 0 })
+    await execute(`INSERT INTO tally_change VALUES ('a'), ('b'); INSERT INTO tally VALUES ('c', 'here')`)
+    const file = join(root, 'backup.tgz')
+    t.match(await run('backup', file), { exitCode: 0 })
+    const rows = { tally: 1, tally_change: 2 }
+    t.match(await run('backup', 'verify', file), { exitCode: 0, json: { rows } })
+    await execute('DELETE FROM tally_change; DELETE FROM tally')
+    t.match(await run('restore', file), { exitCode: 0 })
+    t.match(
+      await execute('SELECT (SELECT count(*) FROM tally) + (SELECT count(*) FROM tally_change) AS count'),
+      [{ count: '3' }],
+    )
+    await useDatabase(directory, 'data/app.db')
+    t.match(await run('restore', file), {
+      exitCode: 4,
+      json: { error: { message: /restore it into PostgreSQL/ } },
+    })
+  },
+)
 
 t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   const { directory, run, v1, write, count } = await notes(t)

@@ -1,5 +1,5 @@
 export type { Engine } from '@mortise/module-sdk'
-export { toSqlite } from './archive/portable-file.ts'
+export { dropExtraTables, toSqlite } from './archive/portable-file.ts'
 export { acquireFileLock, databaseLockFile, type FileLock } from './files/file-lock.ts'
 export { makeFolder } from './files/make-folder.ts'
 export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-file.ts'

@@ -94,10 +94,29 @@ export function toSqlite(file: string): void {
   const database = openDatabase(file, { fileMustExist: true })
   try {
     assertNoExtraTables(database, 'main')
-    for (const name of namesAside(database, 'main')) database.exec(`DROP TABLE ${quoted(name)}`)
+    dropAside(database)
   } finally {
     database.close()
   }
+}
+
+/**
+ * Leaves the tables that SQLite has.
+ * @returns the tables that only PostgreSQL has, or has with other columns
+ */
+export function dropExtraTables(file: string): string[] {
+  const database = openDatabase(file, { fileMustExist: true })
+  try {
+    return dropAside(database).flatMap((name) => storeExtraTable(name) ?? [])
+  } finally {
+    database.close()
+  }
+}
+
+function dropAside(database: SqliteDatabase.Database): string[] {
+  const names = namesAside(database, 'main')
+  for (const name of names) database.exec(`DROP TABLE ${quoted(name)}`)
+  return names
 }
 
 /** @throws {MigrationError} if the file has rows without a table on SQLite */

@@ -12,17 +12,17 @@ export function readFileContents(file: string): DatabaseContents {
     const tables = tableNames(database).filter(
       (name) => name !== 'mortise_migration' && name !== DIALECTS && name !== COUNTED,
     )
-    const count = (table: string) =>
-      database
+    const rows: Record<string, number> = {}
+    for (const table of tables) {
+      const count = database
         .prepare(`SELECT count(*) FROM ${quoted(table)}`)
         .pluck()
-        .get()
-    return {
-      ledger: readLedger(new Connection(database)),
-      rows: Object.fromEntries(
-        tables.map((table) => [storeExtraTable(table) ?? table, count(table) as number]),
-      ),
+        .get() as number
+      // A table with other columns on PostgreSQL is in the file twice, and empty in its form for SQLite.
+      const name = storeExtraTable(table) ?? table
+      rows[name] = (rows[name] ?? 0) + count
     }
+    return { ledger: readLedger(new Connection(database)), rows }
   } finally {
     database.close()
   }
