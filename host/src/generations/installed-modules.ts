@@ -141,6 +141,10 @@ export class InstalledModules extends Generations {
         // A command that found this process silent has reverted its change.
         if (!isDeepStrictEqual(await readLockFile(parts.config.directory), lock))
           throw new ConfigError('modules.lock.json has changed meanwhile')
+        // The self-check may have caused it.
+        const failed = inTrouble(parts.config, lock, next.modules, this.#troubles)
+        const brought = failed.find(({ module }) => !isSame(module))
+        if (brought !== undefined) throw brought
       } catch (error) {
         await next.app.close()
         throw error

@@ -1,4 +1,5 @@
 import {
+  currentTime,
   DAY,
   defineModule,
   many,
@@ -117,16 +118,19 @@ testOnEngines('a failed event write stores no response', async (t, open) => {
 testOnEngines('an event stays as long as a stored response needs it', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const first = await post('k', TEXT)
+  t.equal(first.statusCode, 201)
   await storage.transaction(() => emit('note.seen', { subject: 'newest', data: { id: 'newest' } }))
   await storage.sequenceOutbox()
   const events = async () => (await storage.many(sql`SELECT 1 FROM mortise_event`)).length
-  const age = sql`UPDATE mortise_event SET at = ${Date.now() - DAY - 60_000}`
+  const age = sql`UPDATE mortise_event SET at = ${currentTime() - DAY - 60_000}`
   await storage.transaction(() => run(age))
-  const forgetEvents = (limit = 1_000) => storage.transaction(() => deleteOldest(Date.now() - DAY, limit))
+  const forgetEvents = (limit = 1_000) => storage.transaction(() => deleteOldest(currentTime() - DAY, limit))
   await forgetEvents()
   t.equal(await events(), 2, 'the newest, and that one, whatever the clocks say')
   t.equal((await post('k', TEXT)).body, first.body)
-  await storage.transaction(() => run(sql`UPDATE mortise_idempotency SET created_at = ${Date.now() - DAY}`))
+  await storage.transaction(() =>
+    run(sql`UPDATE mortise_idempotency SET created_at = ${currentTime() - DAY}`),
+  )
   await storage.transaction(() => forgetExpired())
   await forgetEvents()
   t.equal(await events(), 1)

@@ -89,11 +89,26 @@ t.test('a module that would end the host is refused or removed from service', as
   t.equal(await statusOf(`${url}/exits`), 404)
 })
 
+t.test('a module that fails outside of a request during its self-check is refused', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('good', 'yes'))
+  const { url } = await startProcess(t, directory)
+  await install(t, directory, onRequest('alone', `${offences.rejects}\n return {}`))
+  await t.rejects(callRunningHost(directory, 'activate'), {
+    name: 'HostRefusedError',
+    status: 409,
+    message: /alone: it threw outside a request/,
+  })
+  t.equal(await statusOf(`${url}/alone`), 404)
+  t.equal(await statusOf(`${url}/good`), 200)
+})
+
 t.test('a failed module that is disabled and enabled again serves again', async (t) => {
   const directory = await applicationFolder(t)
-  await install(t, directory, onRequest('late', offences.throws))
+  // Not in the self-check, which would have the change reverted.
+  await install(t, directory, onRequest('late', `if (request.headers.fail) ${offences.throws}`))
   const { url } = await startProcess(t, directory)
-  await statusOf(`${url}/late`)
+  await fetch(`${url}/late`, { headers: { fail: 'yes' } })
   while ((await stateOf(directory, 'late'))?.state !== 'failed') await new Promise(setImmediate)
   for (const state of ['disabled', 'active'] as const) {
     const { generation, modules } = await readLockFile(directory)
