@@ -20,7 +20,7 @@ const objects = async (storage: Storage, limit = 10) =>
 testOnEngines('audit records are complete, newest first, and paged', async (t, open) => {
   const storage = await open()
   await storage.migrate([hostMigrations])
-  const before = Date.now()
+  const before = currentTime()
   await storage.transaction(() =>
     append({ ...entry('a'), details: { of: ['any', 1, null] } }, 'user:ann', 'request'),
   )

@@ -48,7 +48,7 @@ testOnEngines(
   'an event is there exactly if its transaction is committed, whole and in its place',
   async (t, open) => {
     const { storage, log } = await logOf(t, open)
-    const before = Date.now()
+    const before = currentTime()
     await storage.transaction(() => add('one', 'a', 'user:ann'))
     await t.rejects(
       storage.transaction(function* () {
@@ -77,7 +77,7 @@ testOnEngines(
       { position: 2, subject: 'b', owner: null, data: { text: 'two' } },
       { position: 3, subject: 'a', data: { text: 'three' } },
     ])
-    t.ok((events[0]?.at as number) >= before && (events[0]?.at as number) <= Date.now())
+    t.ok((events[0]?.at as number) >= before && (events[0]?.at as number) <= currentTime())
     t.equal(await log.find(events[1]?.id as string), 2)
     t.equal(await log.find('event_unknown'), undefined)
   },
@@ -214,14 +214,14 @@ testOnEngines(
     for (let index = 1; index <= 103; index += 1) await storage.transaction(() => add(String(index)))
     await untilLast(log, 103)
     await storage.transaction(() =>
-      run(sql`UPDATE mortise_event SET at = ${Date.now() - 2 * DAY} WHERE position <= 101`),
+      run(sql`UPDATE mortise_event SET at = ${currentTime() - 2 * DAY} WHERE position <= 101`),
     )
     const forget = (before: number) => storage.transaction(() => log.forgetOld(before))
-    t.equal(await forget(Date.now() - DAY), true, 'there may be more')
+    t.equal(await forget(currentTime() - DAY), true, 'there may be more')
     t.equal((await log.read({ after: 0, limit: 1 })).events[0]?.position, 101)
-    t.equal(await forget(Date.now() - DAY), false)
+    t.equal(await forget(currentTime() - DAY), false)
     t.same(await texts(log), ['102', '103'])
-    await forget(Date.now() + DAY)
+    await forget(currentTime() + DAY)
     t.same(await texts(log), ['103'])
     await storage.transaction(() => add('next'))
     await untilLast(log, 104)

@@ -407,7 +407,7 @@ testOnEngines('a stored response expires after a day', async (t, open) => {
   const { post, get } = await noteApp(t, storage)
   await post('k')
   const age = (ms: number) =>
-    storage.transaction(() => run(sql`UPDATE mortise_idempotency SET created_at = ${Date.now() - ms}`))
+    storage.transaction(() => run(sql`UPDATE mortise_idempotency SET created_at = ${currentTime() - ms}`))
   await age(DAY - 60_000)
   t.equal((await post('k')).headers['idempotent-replayed'], 'true')
   await storage.transaction(() => forgetExpired())
@@ -428,7 +428,7 @@ testOnEngines('expired records are deleted a few at a time, and no others', asyn
       yield* run(sql`
         INSERT INTO mortise_idempotency
           (caller, idempotency_key, route, fingerprint, status, headers, body, created_at)
-        VALUES ('ann', ${`k${number}`}, 'POST /note', 'f', 200, '{}', NULL, ${Date.now() - age})`)
+        VALUES ('ann', ${`k${number}`}, 'POST /note', 'f', 200, '{}', NULL, ${currentTime() - age})`)
     }
   })
   const sizes: number[] = []

@@ -169,7 +169,11 @@ testOnEngines('64 buyers who want 500 get exactly the 100 in stock', async (t) =
     Array.from({ length: 64 }, async (_, index) => {
       const buyer = host.user(`buyer-${index}`)
       for (let number = index; number < 500; number += 64) {
-        statuses.push((await buy(buyer, { tea: 1 })).statusCode)
+        let status: number
+        // Where so many want one row, a busy machine may give a purchase up.
+        do status = (await buy(buyer, { tea: 1 })).statusCode
+        while (status === 503)
+        statuses.push(status)
       }
     }),
   )

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { pathToFileURL } from 'node:url'
 // handles signals and the end of the process that it is in.
 
 const entry = process.argv[2] as string
+assertReachable()
 linkLibraries()
 const { default: EmbeddedPostgres } = await import(pathToFileURL(entry).href)
 const port = await freePort()
@@ -31,6 +33,18 @@ process.on('disconnect', async () => {
 await server.initialise()
 await server.start()
 process.send?.(`postgres://check:${password}@127.0.0.1:${port}/postgres`)
+
+/** PostgreSQL refuses to run as root; the user that it runs as instead has to reach it. */
+function assertReachable(): void {
+  if (process.getuid?.() !== 0) return
+  for (let folder = dirname(entry); folder !== dirname(folder); folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) !== 0) continue
+    process.stderr.write(
+      `it does not run as root, and no other user may enter ${folder}. Move the package, or name a server by --postgres`,
+    )
+    process.exit(1)
+  }
+}
 
 /** What the package's own script does, unless npm was asked to run none. */
 function linkLibraries(): void {

