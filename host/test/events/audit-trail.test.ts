@@ -1,4 +1,4 @@
-import { run, sql } from '@mortise/module-sdk'
+import { currentTime, run, sql } from '@mortise/module-sdk'
 import { postgresData, type Storage } from '@mortise/storage'
 import t from 'tap'
 import { temporarySchema } from '../../../packages/storage/test/engines.ts'

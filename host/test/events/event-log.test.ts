@@ -1,4 +1,14 @@
-import { byEngine, DAY, defineModule, type EventQuery, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import {
+  byEngine,
+  currentTime,
+  DAY,
+  defineModule,
+  type EventQuery,
+  maybeOne,
+  one,
+  run,
+  sql,
+} from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'

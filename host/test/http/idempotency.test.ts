@@ -1,4 +1,5 @@
 import {
+  currentTime,
   DAY,
   DatabaseError,
   IdParams,
