@@ -19,7 +19,8 @@ export {
   tokenIssuers,
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
-export { keptTables, readFileId, removeIdentity } from './config/database-id.ts'
+export { keptTables, readDatabaseId, readFileId, removeIdentity } from './config/database-id.ts'
+export { readPlace } from './config/database-place.ts'
 export { firstError } from './config/first-error.ts'
 export * from './config/identity.ts'
 export { NewerHostError } from './config/newer-host-error.ts'

@@ -45,7 +45,7 @@ export const envFileUnreadable = define.usage(
 
 export const otherDatabaseVariable = define.usage(
   'other-environment',
-  'APP_DATABASE is {own} here, and the running host uses {hosts}. Nothing was changed.',
+  'APP_DATABASE is {own} here, and the running host uses {hosts}: {difference}. Nothing was changed.',
   'Unset APP_DATABASE to use the database of the running host, or restart the host with this one.',
 )
 

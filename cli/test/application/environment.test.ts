@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configFile } from '@mortise/host'
 import { Application } from '@mortise/host/serving'
 import t from 'tap'
+import { temporarySchema, useDatabase } from '../postgres-schema.ts'
 import { testApplication } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
+import { skipPostgres } from '../test-on-engines.ts'
 
 const secret = 'a secret of more than 32 bytes, of the environment'
 
@@ -54,3 +58,55 @@ t.test('host and command read the environment file that the configuration names'
   t.equal((await run('config', 'unset', 'envFile')).exitCode, 0)
   t.match((await run('doctor')).json.findings, [])
 })
+
+t.test('another password, user or host name is the same database', { skip: skipPostgres }, async (t) => {
+  const { directory, run, root } = await testApplication(t)
+  const { schema, url, execute } = await temporarySchema(t)
+  const [ann, ben] = [`${schema}_a`, `${schema}_b`]
+  const urlFor = (username: string, password: string, host = '127.0.0.1') =>
+    Object.assign(new URL(url), { username, password, hostname: host }).href
+  for (const role of [ann, ben]) await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'first'`)
+  t.teardown(async () => {
+    for (const role of [ben, ann]) await execute(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`)
+  })
+  await execute(`CREATE SCHEMA ${schema} AUTHORIZATION ${ann}; GRANT ${ann} TO ${ben}`)
+  await useDatabase(directory, urlFor(ann, 'first'))
+  await runningHost(t, directory)
+  const exitCodes = async (database?: string) => {
+    if (database !== undefined) process.env.APP_DATABASE = database
+    const lines = ['doctor', 'module-list', 'audit', 'token ann', `backup ${root}/${randomUUID()}.tgz`]
+    const found = []
+    for (const line of lines) found.push((await run(...line.split(' '))).exitCode)
+    delete process.env.APP_DATABASE
+    return found
+  }
+  const right = [0, 0, 0, 0, 0]
+  t.strictSame(await exitCodes(urlFor(ann, 'first', 'localhost')), right, 'another name of the server')
+  t.strictSame(await exitCodes(urlFor(ben, 'first')), right, 'another user')
+  t.strictSame(await exitCodes(urlFor(ann, 'wrong')), right, 'a wrong password: that of the host is used')
+
+  await execute(`ALTER ROLE ${ann} PASSWORD 'second'`)
+  t.notOk((await exitCodes(urlFor(ann, 'second'))).includes(2), 'a new password in the environment')
+  await useDatabase(directory, urlFor(ann, 'second'))
+  t.notOk((await exitCodes()).includes(2), 'a new password in the settings')
+})
+
+t.test(
+  'a copy of the database is another database, although it has the same id',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, run } = await testApplication(t)
+    const { schema, url, execute } = await temporarySchema(t)
+    await useDatabase(directory, url)
+    await runningHost(t, directory)
+    await execute(`CREATE SCHEMA ${schema}_copy;
+    CREATE TABLE ${schema}_copy.mortise_identity AS SELECT * FROM mortise_identity`)
+    process.env.APP_DATABASE = `${url}_copy`
+    const refused = await run('audit')
+    delete process.env.APP_DATABASE
+    t.match(refused, {
+      exitCode: 2,
+      json: { error: { code: 'other-environment', message: /_copy".*another one/ } },
+    })
+  },
+)

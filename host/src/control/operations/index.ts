@@ -12,9 +12,11 @@ export {
   measure,
   metrics,
   openapi,
+  place,
   schema,
   settings,
   state,
+  variables,
 } from './reads.ts'
 export { renewSecrets, tokens } from './secrets.ts'
 export { hold, keep, switchConfig as switch } from './write-pause.ts'

@@ -1,5 +1,6 @@
 import { currentTime } from '@mortise/module-sdk/current-time'
 import { type Config, tokenIssuers } from '../../config/config.ts'
+import { readPlace } from '../../config/database-place.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
 import type { OpenapiDocument } from '../../routes/openapi-document.ts'
 import { gauge, mergeFamilies } from '../../telemetry/prometheus-format.ts'
@@ -34,6 +35,20 @@ export const environment = hostOperation({
       ...(secret && { APP_SECRET: Buffer.from(secret).toString() }),
     }
   },
+})
+
+/** Where the database is; null on SQLite. */
+export const place = databaseOperation({
+  reads: true,
+  run: async ({ config, storage }) => (config.databaseFile === undefined ? await readPlace(storage) : null),
+})
+
+/** The names of the variables in the host's environment that set something. */
+export const variables = hostOperation({
+  reads: true,
+  run: async ({ config: { environment } }) => ({
+    names: Object.keys(environment).filter((name) => name.startsWith('APP_')),
+  }),
 })
 
 /** The hosts that serve from the database: this one and the others. */
