@@ -2,6 +2,7 @@ import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
 import type { Switched } from '../install/apply/apply-change.ts'
 import { allSettings, findWritten } from '../settings/find-settings.ts'
+import { hostVariables, noteOverridden } from '../settings/host-variables.ts'
 import type { Setting, SettingsOwner } from '../settings/setting.ts'
 import { pendingSettings, type SettingState, settingState } from '../settings/setting-state.ts'
 import { isServed } from '../store/installed-state.ts'
@@ -45,6 +46,7 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   const [first] = states
   if (single && first) {
     if (first.effective !== undefined) terminal.note(`${waiting(first)}.`)
+    await noteOverridden(directory, first.variable, terminal)
     terminal.result(first, typeof first.value === 'string' ? first.value : JSON.stringify(first.value))
   } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} has no settings.`)
 }
@@ -75,22 +77,25 @@ async function change(
     changeSetting({ directory, command, key, value, terminal }),
   )
   const state = settingState(setting, await readConfigText(directory), await pendingSettings(directory))
+  const overridden = (await hostVariables(directory)).includes(state.variable)
   const is = `${setting.key} is ${state.source === 'none' ? 'not set' : JSON.stringify(state.value)}`
   if (state.source === 'environment') {
     terminal.note(`${state.variable} is set and overrides app.config.json.`)
   }
   // The host does not report whether it has read one of its own settings.
   const isLive = !changed && owner.module !== undefined
-  const live = switched?.live ?? (isLive && (await isServed(directory)))
+  const live = !overridden && (switched?.live ?? (isLive && (await isServed(directory))))
   terminal.result(
     { ...state, changed, generation: switched?.generation ?? null, live },
     !changed
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
-      : switched?.live
+      : live
         ? `${is}. The running host uses it.`
-        : state.effective !== undefined
-          ? `${is}. ${waiting(state)}.`
-          : `${is}. ${whenUsed(owner, setting, switched)}`,
+        : overridden
+          ? `${is}. The running host uses ${state.variable} instead: change it there, and restart the host.`
+          : state.effective !== undefined
+            ? `${is}. ${waiting(state)}.`
+            : `${is}. ${whenUsed(owner, setting, switched)}`,
   )
 }
 

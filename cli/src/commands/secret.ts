@@ -23,7 +23,7 @@ export const command: Command = {
   async run({ arguments: [action], options, terminal, application }) {
     if (action !== 'rotate') throw wrongOverlap({ hint: 'action', problem: `"app secret" cannot ${action}.` })
     const overlap = overlapOf(options)
-    const done = await rotateSecret(await application(), overlap)
+    const done = await rotateSecret(await application(), overlap, (text) => terminal.note(text))
     terminal.result(done, describe(done))
   },
 }
@@ -47,7 +47,7 @@ function describe({ file, until, live, hosts }: Rotation): string {
     ...(hosts.length === 0
       ? []
       : [
-          `Copy ${file} (mode 0600) to every application folder that does not share it; a host reads it within 5 seconds. Until then these hosts may refuse new tokens: ${hosts.join(', ')}`,
+          `Copy ${file} (mode 0600) to every application folder that does not share it; a host reads it within 5 seconds. A host with APP_SECRET needs the new secret there, and a restart. Until then these hosts may refuse new tokens: ${hosts.join(', ')}`,
         ]),
   ].join('\n')
 }

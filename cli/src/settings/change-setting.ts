@@ -21,6 +21,7 @@ import { probeCandidates } from '../install/probe/probe-candidates.ts'
 import { readInstalled } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { findSettable, findWritten } from './find-settings.ts'
+import { noteOverridden } from './host-variables.ts'
 import { type Setting, type SettingsOwner, shown } from './setting.ts'
 import { parseValue } from './setting-state.ts'
 
@@ -56,6 +57,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   const { directory, value, terminal } = request
   const previous = await readConfigText(directory)
   const { owner, setting } = await findOne(directory, request, previous)
+  await noteOverridden(directory, variableOf(setting.path), terminal)
   const edited =
     value === undefined ? unsetInJson(previous.text, setting.path) : set(previous, setting, value, owner)
   const next = { text: edited, json: parseConfig(edited, configFile(directory)) }

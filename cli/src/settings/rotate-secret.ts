@@ -21,6 +21,7 @@ import { doneRecord } from '../changes/audit-record.ts'
 import { withCommandLock } from '../changes/command-lock.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { noSecretToRotate, overlapUnknown, secretElsewhere } from '../failures/index.ts'
+import { hostVariables } from './host-variables.ts'
 
 /** Hosts accept an expired token for so long, in milliseconds, because clocks differ. */
 const TOLERANCE = 30_000
@@ -41,15 +42,29 @@ export interface Rotation {
  * @param overlap in seconds; undefined: until the last token that `app token` minted expires
  * @throws {Failure} before any change
  */
-export async function rotateSecret(directory: string, overlap: number | undefined): Promise<Rotation> {
+export async function rotateSecret(
+  directory: string,
+  overlap: number | undefined,
+  note: (text: string) => void,
+): Promise<Rotation> {
   return await withCommandLock(directory, 'secret rotate', () =>
-    namingFullFolder(directory, () => rotate(directory, overlap)),
+    namingFullFolder(directory, () => rotate(directory, overlap, note)),
   )
 }
 
-async function rotate(directory: string, overlap: number | undefined): Promise<Rotation> {
+async function rotate(
+  directory: string,
+  overlap: number | undefined,
+  note: (text: string) => void,
+): Promise<Rotation> {
   const file = secretFile(directory)
   await assertInFile(directory, file)
+  const hosts = await otherHosts(directory)
+  if (hosts.length > 0) {
+    note(
+      `Other hosts of the database have the secret from a file of their own, or from APP_SECRET: ${hosts.join(', ')}`,
+    )
+  }
   const present = parseSecrets((await readOptionalText(file)) ?? '')
   const next = Buffer.from(randomBytes(32).toString('base64url'))
   const begun = Date.now()
@@ -71,7 +86,7 @@ async function rotate(directory: string, overlap: number | undefined): Promise<R
     file,
     until: last > begun ? new Date(last).toISOString() : null,
     live: renewed !== undefined,
-    hosts: await otherHosts(directory),
+    hosts,
   }
 }
 
@@ -80,9 +95,9 @@ async function assertInFile(directory: string, file: string): Promise<void> {
   if (process.env.APP_SECRET !== undefined) throw secretElsewhere({ source: 'APP_SECRET', file })
   const config = await readConfig(directory)
   const host = await callRunningHost(directory, 'environment')
-  if (host?.APP_SECRET !== undefined && !isIn(config, host.APP_SECRET)) {
-    throw secretElsewhere({ source: 'the environment of the running host', file })
-  }
+  const isOther = host?.APP_SECRET !== undefined && !isIn(config, host.APP_SECRET)
+  if (isOther || (await hostVariables(directory)).includes('APP_SECRET'))
+    throw secretElsewhere({ source: 'APP_SECRET in the environment of the running host', file })
   assertOwnSecret(config, await readIdentity(directory))
   if (config.secret === undefined) throw noSecretToRotate({ file, directory })
 }

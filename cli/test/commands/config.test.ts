@@ -489,3 +489,16 @@ t.test('the output names a variable that overrides the file', async (t) => {
   })
   t.match(await run('config', 'set', 'note.most', '0'), { exitCode: 2 })
 })
+
+t.test('the output says which variable the running host uses instead of the file', async (t) => {
+  const { directory, run } = await withNote(t)
+  const environment = { APP_LOG_LEVEL: 'silent', APP_MODULES_NOTE_MOST: '9', APP_NAME: 'Shop' }
+  await runningHost(t, directory, { environment })
+  for (const [key, value, variable] of [
+    ['note.most', '5', /APP_MODULES_NOTE_MOST/],
+    ['name', 'Other', /APP_NAME/],
+  ] as const) {
+    t.match(await run('config', 'set', key, value), { exitCode: 0, stderr: variable, json: { live: false } })
+    t.match(await run('config', 'get', key), { exitCode: 0, stderr: variable })
+  }
+})

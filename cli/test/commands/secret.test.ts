@@ -22,6 +22,21 @@ async function withTokens(t: Test) {
   return { ...application, token }
 }
 
+t.test('a rotation is refused beside a host with APP_SECRET, even the same one as in the file', async (t) => {
+  const { directory, run } = await withTokens(t)
+  const before = await secretOf(directory)
+  const environment = { APP_LOG_LEVEL: 'silent', APP_SECRET: before.trim() }
+  await runningHost(t, directory, { environment })
+  const refused = await run('secret', 'rotate')
+  t.match(refused, {
+    exitCode: 2,
+    json: {
+      error: { code: 'secret-elsewhere', message: /APP_SECRET in the environment of the running host/ },
+    },
+  })
+  t.equal(await secretOf(directory), before)
+})
+
 t.test(
   'a running host takes tokens of both secrets, until the last one of "app token" expires',
   async (t) => {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { skip, smallVolume } from '../../../packages/storage/test/small-volume.ts'
 import { backUpIfDue } from '../../src/data/scheduled-backups.ts'
 import { killBefore } from '../kill-before.ts'
+import { skip as skipPostgres, temporarySchema } from '../postgres-schema.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { runningHost } from '../running-host.ts'
@@ -134,6 +135,26 @@ t.test('app start backs up by itself', async (t) => {
   running.child.kill('SIGTERM')
   t.equal(await running.ended, 0)
 })
+
+t.test(
+  'none is due, and none fails, between a move of the data and the restart',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, run, due, later, notes } = await scheduled(t)
+    const host = await runningHost(t, directory)
+    t.ok(await due())
+    await later()
+    const { url } = await temporarySchema(t)
+    t.match(await run('migrate-data', '--to', url, '--yes'), { exitCode: 0, json: { moved: true } })
+    t.equal(await due(), undefined)
+    t.strictSame(notes, [])
+    t.notMatch((await run('doctor')).stdout, 'backup-failed')
+    await host.close()
+    await runningHost(t, directory)
+    t.ok(await due(), 'the next host makes up for it')
+    t.strictSame(notes, [])
+  },
+)
 
 t.test('verify refuses what does not restore, and touches nothing', async (t) => {
   const { directory, root, run } = await testApplication(t)

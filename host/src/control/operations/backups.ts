@@ -1,3 +1,4 @@
+import { DatabaseError } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { hasTable } from '../../config/database-id.ts'
 import {
@@ -8,11 +9,14 @@ import {
 } from '../../events/backup-lease.ts'
 import { databaseOperation, hostOperation } from '../operation.ts'
 
-/** Claims the scheduled backup that is due; `begun` is null if none is. */
+/**
+ * Claims the scheduled backup that is due; `begun` is null if none is. While the data move to another
+ * database, and until the restart, none is: the next host backs up the other database.
+ */
 export const claimBackup = hostOperation({
   input: Type.Object({ every: Type.Integer() }),
   run: async ({ storage }, { every }) => ({
-    begun: (await storage.transaction(() => claim(every))) ?? null,
+    begun: (await unlessHeld(storage.transaction(() => claim(every)))) ?? null,
   }),
 })
 
@@ -23,10 +27,19 @@ export const noteBackup = hostOperation({
     every: Type.Integer(),
   }),
   async run({ storage }, { outcome, begun, every }) {
-    await storage.transaction(() => note(outcome, begun, every))
+    await unlessHeld(storage.transaction(() => note(outcome, begun, every)))
     return {}
   },
 })
+
+async function unlessHeld<Output>(write: Promise<Output>): Promise<Output | undefined> {
+  try {
+    return await write
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === 'held') return undefined
+    throw error
+  }
+}
 
 /** The times of scheduled backups, on any host of the database. */
 export const backups = databaseOperation({
