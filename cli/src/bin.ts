@@ -2,6 +2,7 @@ import { pinnedHost, runPinned } from './application/pinned-host.ts'
 import { version } from './application/version.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 import { keepServing, keepsServing } from './keep-serving.ts'
+import { escaped } from './terminal/foreign-text.ts'
 
 // Files of the command, the host and their libraries (also npm's cache) are never writable for a
 // group or everyone, whatever the umask. Private files set a stricter mode where they are created.
@@ -62,6 +63,7 @@ async function exitCodeOf(failure?: Failure): Promise<number> {
 function sayEndedEarly(exitCode: number): void {
   const { code, message, hint } = endedEarly()
   const isJson = argv.includes('--json') && !argv.includes('start')
-  if (isJson) process.stdout.write(`${JSON.stringify({ error: { code, exitCode, message, hint } })}\n`)
+  if (isJson)
+    process.stdout.write(`${escaped(JSON.stringify({ error: { code, exitCode, message, hint } }))}\n`)
   else process.stderr.write(`${message}\n${hint}\n`)
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { escaped } from './foreign-text.ts'
 
 type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
@@ -30,7 +31,7 @@ export class Terminal {
   result(document: unknown, text: string): void {
     const { stdout } = this.streams
     if (!this.json) stdout.write(`${printable(text).trimEnd()}\n`)
-    else if (!this.#hasResult) stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    else if (!this.#hasResult) stdout.write(`${escaped(JSON.stringify(document, null, 2))}\n`)
     else this.note(text)
     this.#hasResult = true
   }

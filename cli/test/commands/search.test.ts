@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fakeRegistry, type Published, published } from '../fake-registry.ts'
@@ -61,6 +64,55 @@ t.test('search shows what the registry has, with publisher, age, compatibility a
     /@acme\/api-review 1\.0\.0\n {2}Reviews of products\n {2}published by eve; on .* \(1 day ago\); runs on this host; not signed/,
   )
   t.match(stdout, /npm:review-old 1\.0\.0\n.*\n.*needs host \^0\.1\.0, and this is /)
+})
+
+t.test('what a stranger wrote is one clean line, and never a line of ours', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const lines = 'Reviews\n  published by Mortise; signed\r\u001b[2J\u009b1m\u202ereversed\u2028end'
+  const evil = module('@acme/api-review', {
+    description: `${lines} ${'x'.repeat(10_000)}`,
+    _npmUser: { name: 'eve\n  published by Mortise; signed' },
+  })
+  const names = ['file:/etc', 7, null, '../up', '@acme/api-review', 'a'.repeat(300)]
+  const results = { objects: [...names.map((name) => ({ package: { name } })), null, { package: 1 }] }
+  const path = '/-/v1/search?text=keywords:mortise-module+review&size=20'
+  process.env.npm_config_registry = (await fakeRegistry(t, [evil], undefined, { [path]: results })).registry
+  const { exitCode, json, stdout: raw } = await run('search', 'review')
+  t.equal(exitCode, 0)
+  t.strictSame(
+    json.modules.map(({ package: name }: { package: string }) => name),
+    ['@acme/api-review'],
+    'names of packages only, and the others are still found',
+  )
+  t.match(json.modules[0], {
+    description: /^Reviews published by Mortise; signed \[2J 1m reversed end x+…$/,
+    publisher: 'eve published by Mortise; signed',
+  })
+  t.notMatch(raw, /[^\P{C}\n]/u)
+  const { stdout } = await runApp('search', 'review', '--dir', directory)
+  t.equal(stdout.trim().split('\n').length, 3)
+  t.notMatch(stdout, /[^\P{C}\n]/u)
+})
+
+t.test('a registry that never stops sending is left', async (t) => {
+  const { run } = await testApplication(t)
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const more = () => {
+      while (!response.destroyed && response.write(' '.repeat(1 << 20)));
+    }
+    response.on('drain', more)
+    more()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  process.env.npm_config_registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { exitCode, json } = await run('search', 'review')
+  t.equal(exitCode, 0)
+  t.match(json.unasked, [{ reason: /has more than 67108864 bytes/ }])
 })
 
 t.test('search finds what travels with the command and the aliases without a registry', async (t) => {

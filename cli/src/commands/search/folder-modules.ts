@@ -1,10 +1,7 @@
 import { rcompare } from 'semver'
 import { readPackages } from '../../install/fetch/local-registry.ts'
 import type { NpmOptions } from '../../install/fetch/npm-options.ts'
-import { type Described, described, type FoundModule, matches } from './found-module.ts'
-
-/** Another name would be a path for `module-install`. */
-const NAME = /^(@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i
+import { type Described, described, type FoundModule, isPackageName, matches } from './found-module.ts'
 
 /**
  * The newest versions of the modules in a folder of tarballs, which is a registry of the application.
@@ -20,7 +17,7 @@ export async function folderModules(
   const modules = packages.filter(
     ({ name, mortise, description, keywords }) =>
       mortise !== undefined &&
-      NAME.test(name) &&
+      isPackageName(name) &&
       registryOf(name, npm) === registry &&
       matches(words, [name, description, keywords]),
   )

@@ -1,5 +1,6 @@
 import { hostVersion, isInHostRange } from '@mortise/host'
 import type { Signed } from '../../install/fetch/verify-signature.ts'
+import { foreignText } from '../../terminal/foreign-text.ts'
 
 /** A module that can be installed. Null stands for what its source does not say. */
 export interface FoundModule {
@@ -33,9 +34,9 @@ export interface Described {
 export const described = ({ version, description, mortise }: Described) => {
   const { host } = (typeof mortise === 'object' && mortise !== null ? mortise : {}) as { host?: unknown }
   return {
-    version,
-    description: typeof description === 'string' ? description : null,
-    host: typeof host === 'string' ? host : null,
+    version: foreignText(String(version), 100),
+    description: typeof description === 'string' ? foreignText(description) : null,
+    host: typeof host === 'string' ? foreignText(host, 100) : null,
     compatible: typeof host === 'string' ? isInHostRange(host, hostVersion) : null,
     published: null,
     signed: null,
@@ -45,8 +46,12 @@ export const described = ({ version, description, mortise }: Described) => {
 
 export const undescribed = (problem: string | null) => ({
   ...{ version: null, description: null, publisher: null, host: null, compatible: null },
-  ...{ published: null, signed: null, problem },
+  ...{ published: null, signed: null, problem: problem === null ? null : foreignText(problem, 300) },
 })
+
+/** Another name would be a path, or another kind of source, for `module-install`. */
+export const isPackageName = (name: unknown): name is string =>
+  typeof name === 'string' && name.length <= 214 && /^(@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i.test(name)
 
 /** Whether every word is in one of the texts. */
 export function matches(words: readonly string[], texts: readonly unknown[]): boolean {

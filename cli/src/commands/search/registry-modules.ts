@@ -1,7 +1,8 @@
-import { loadRegistryFetch } from '../../install/fetch/npm-libraries.ts'
+import { fetchJson } from '../../install/fetch/fetch-json.ts'
 import type { NpmOptions } from '../../install/fetch/npm-options.ts'
 import { publishedManifest } from '../../install/fetch/verify-signature.ts'
-import { type Described, described, type FoundModule, undescribed } from './found-module.ts'
+import { foreignText } from '../../terminal/foreign-text.ts'
+import { type Described, described, type FoundModule, isPackageName, undescribed } from './found-module.ts'
 
 /** The keyword of a module's package.json, by which it is found. */
 const keyword = 'mortise-module'
@@ -22,12 +23,12 @@ export async function registryModules(
   registry: string,
   npm: NpmOptions,
 ): Promise<FoundModule[]> {
-  const fetch = await loadRegistryFetch()
   const query = { text: `keywords:${keyword} ${words.join(' ')}`, size: most }
-  const response = await fetch.json('/-/v1/search', { ...npm, registry, query } as never)
-  if (!Array.isArray(response.objects)) throw new Error('its response is not a list of packages')
-  const results = response.objects as readonly { package: { name: string } }[]
-  const found = results.slice(0, most).map(async ({ package: { name } }) => {
+  const response = await fetchJson('/-/v1/search', { ...npm, registry }, { query })
+  const { objects } = (response ?? {}) as { readonly objects?: unknown }
+  if (!Array.isArray(objects)) throw new Error('its response is not a list of packages')
+  const names = objects.map((object) => object?.package?.name).filter(isPackageName)
+  const found = names.slice(0, most).map(async (name) => {
     const module = await describeModule(name, npm)
     // Some registries do not understand "keywords:".
     return module.keywords === undefined || module.keywords.includes(keyword) ? [module.found] : []
@@ -43,7 +44,8 @@ export async function describeModule(target: string, npm: NpmOptions) {
   try {
     const { manifest, signed, ages } = await publishedManifest(target, npm)
     const json = manifest as unknown as Described & { _npmUser?: { name?: unknown } }
-    const publisher = typeof json._npmUser?.name === 'string' ? json._npmUser.name : null
+    const { name: user } = json._npmUser ?? {}
+    const publisher = typeof user === 'string' ? foreignText(user, 100) : null
     const { published } = ages
     const found = { ...described(json), ...module, publisher, published, signed: signed ?? null }
     return { found, keywords: Array.isArray(json.keywords) ? json.keywords : [] }

@@ -2,6 +2,7 @@ import { readConfig } from '@mortise/host'
 import npa from 'npm-package-arg'
 import { folderServedAt } from '../../install/fetch/local-registry.ts'
 import { npmOptions } from '../../install/fetch/npm-options.ts'
+import { foreignText } from '../../terminal/foreign-text.ts'
 import { folderModules } from './folder-modules.ts'
 import { type FoundModule, matches, undescribed } from './found-module.ts'
 import { ownModules } from './own-modules.ts'
@@ -38,7 +39,7 @@ export async function searchModules(
       if (folder !== undefined) return await folderModules(words, folder, registry, npm)
       return await registryModules(words, registry, npm)
     } catch (error) {
-      const reason = signal.aborted ? 'it does not respond in time' : (error as Error).message
+      const reason = signal.aborted ? 'it does not respond in time' : foreignText((error as Error).message)
       unasked.push({ registry: folder ?? registry, reason })
       return []
     }

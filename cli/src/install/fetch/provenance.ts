@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { LockedPackage } from '@mortise/host'
+import { foreignText } from '../../terminal/foreign-text.ts'
 
 type Signed = NonNullable<LockedPackage['signed']>
 
@@ -36,7 +37,8 @@ export function builderOf(attestations: readonly Attestation[] = []): Builder {
     // The registry's own attestation is signed with its key, and has no certificate.
     if (raw === undefined) continue
     const names = new X509Certificate(Buffer.from(raw, 'base64')).subjectAltName ?? ''
-    const workflow = /(?:^|, )URI:"?([^",@]+)/.exec(names)?.[1]
+    const [, uri] = /(?:^|, )URI:"?([^",@]+)/.exec(names) ?? []
+    const workflow = uri && foreignText(uri)
     const repository = repositoryOf(bundle.dsseEnvelope.payload)
     return { ...(repository !== undefined && { repository }), ...(workflow !== undefined && { workflow }) }
   }
@@ -49,7 +51,7 @@ function repositoryOf(payload: string): string | undefined {
   const named =
     predicate?.buildDefinition?.externalParameters?.workflow?.repository ??
     predicate?.invocation?.configSource?.uri
-  return typeof named === 'string' ? named.replace(/^git\+/, '').replace(/@.*$/, '') : undefined
+  return typeof named === 'string' ? foreignText(named.replace(/^git\+/, '').replace(/@.*$/, '')) : undefined
 }
 
 export interface ProvenanceChange {

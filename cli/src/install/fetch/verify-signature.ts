@@ -1,5 +1,7 @@
 import type { LockedModule } from '@mortise/host'
-import type { manifest as pacoteManifest } from 'pacote'
+import npa from 'npm-package-arg'
+import type { Packument, manifest as pacoteManifest } from 'pacote'
+import { fetchJson } from './fetch-json.ts'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { type Attested, builderOf } from './provenance.ts'
@@ -33,14 +35,17 @@ export async function publishedManifest(
   const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
   const registry = fetch.pickRegistry(range, npm)
   const keys = await keysOf(registry, npm)
-  // One request for all. The whole document has the dates.
-  const options = { ...npm, packumentCache: new Map(), fullMetadata: true }
+  // One request for all. The whole document has the dates. pacote reads a response of any size, so it is
+  // given the document under the name by which it looks for it.
+  const document = `${registry.replace(/\/+$/, '')}/${npa(range).escapedName}`
+  const packumentCache = new Map([[`full:${document}`, await packument(document, npm)]])
+  const options = { ...npm, packumentCache, fullMetadata: true }
   const { target, ...chosen } = limit
     ? await chooseVersion(range, options, limit)
     : { target: range, ...noAges }
   const describe = (manifest: SignedManifest, signed?: Signed) => ({
     ...{ manifest, signed },
-    ages: { ...chosen, published: manifest._time ?? null },
+    ages: { ...chosen, published: timeOf(manifest._time) },
   })
   if (keys.length === 0) return describe(await pacote.manifest(target, options))
   const { host, pathname } = new URL(registry)
@@ -59,6 +64,12 @@ export async function publishedManifest(
   return describe(manifest, { keyid, provenance: true, ...builder })
 }
 
+/** RFC 3339, UTC; null for what is no time. */
+function timeOf(text: unknown): string | null {
+  const time = typeof text === 'string' ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? null : new Date(time).toISOString()
+}
+
 type SignedManifest = Manifest & {
   _time?: string
   _signatures?: readonly { keyid: string }[]
@@ -71,12 +82,18 @@ interface RegistryKey {
   readonly expires: string | null
 }
 
+/** @throws {Error} from npm's library, if the registry does not have the package */
+async function packument(address: string, npm: NpmOptions): Promise<Packument> {
+  const found = await fetchJson(address, npm, { headers: { accept: 'application/json' } })
+  if (typeof found === 'object' && found !== null && 'versions' in found) return found as Packument
+  throw new Error(`the response of ${address} describes no package`)
+}
+
 /** The public signing keys of a registry, in pacote's form. Empty if it offers none. */
 async function keysOf(registry: string, options: NpmOptions): Promise<(RegistryKey & { pemkey: string })[]> {
   try {
-    const fetch = await loadRegistryFetch()
-    const response = await fetch.json('/-/npm/v1/keys', { ...options, registry } as never)
-    const keys = (response.keys ?? []) as readonly RegistryKey[]
+    const response = await fetchJson('/-/npm/v1/keys', { ...options, registry })
+    const { keys = [] } = response as { readonly keys?: readonly RegistryKey[] }
     return keys.map((key) => ({
       ...key,
       pemkey: `-----BEGIN PUBLIC KEY-----\n${key.key}\n-----END PUBLIC KEY-----`,

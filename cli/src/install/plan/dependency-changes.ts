@@ -1,3 +1,4 @@
+import { foreignText } from '../../terminal/foreign-text.ts'
 import type { Dependency } from './dependency-list.ts'
 import { sizeOf } from './format-bytes.ts'
 
@@ -96,7 +97,4 @@ export function notesOf({
   ]
 }
 
-const short = (text: string) => {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line
-}
+const short = (text: string) => foreignText(text, 100)
