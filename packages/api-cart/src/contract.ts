@@ -12,6 +12,12 @@ export interface CartQuantity {
   readonly quantity: number
 }
 
+/** Of a line: the product that it means, as the contract `catalog` names it. */
+export interface CartLine extends CartQuantity {
+  /** Null if the line has none: it means the product that has the id now. */
+  readonly identity: string | null
+}
+
 /** The contract `cart` 1: a module uses callers' carts in its own transaction. */
 export interface CartContract {
   /**
@@ -20,6 +26,14 @@ export interface CartContract {
    * any, nothing was taken.
    */
   take(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
+  /**
+   * The same, with what was taken: give the identities to `take` of the catalogue, which does not sell
+   * another product that has got the id since. Since 1.4.
+   */
+  takeLines?(
+    caller: Caller,
+    quantities: readonly CartQuantity[],
+  ): Transaction<{ readonly short: readonly CartQuantity[]; readonly taken: readonly CartLine[] }>
   /**
    * Adds a quantity of a product to the cart of `caller`, like POST /cart/item. Since 1.1, the note
    * since 1.2.
@@ -32,7 +46,7 @@ export interface CartContract {
    * before `take`, which gives back what the cart has less of. The stock stays taken: this transaction
    * gives it to `take` of the catalogue as `held`, or gives it back. Since 1.3; only if carts reserve
    * stock.
-   * @returns what was reserved of the quantities
+   * @returns what was reserved of the quantities, since 1.4 with the identities
    */
-  takeReserved?(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
+  takeReserved?(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartLine[]>
 }

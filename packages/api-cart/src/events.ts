@@ -2,6 +2,8 @@ import type { CartQuantity } from './contract.ts'
 
 interface ItemEvent extends CartQuantity {
   id: string
+  /** Of the product, if the catalogue has identities. */
+  identity?: string
   note: string | null
   /** Of the cart. */
   version: number

@@ -7,6 +7,7 @@ const version = Type.Integer({ description: 'of the cart' })
 const Item = Type.Object({
   id: Id('item'),
   product: Product,
+  identity: Type.Optional(Type.String({ description: 'of the product, whatever gets its id later' })),
   quantity: Quantity,
   note: Nullable(Note),
   version,

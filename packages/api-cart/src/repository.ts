@@ -12,7 +12,7 @@ import {
   send,
   sql,
 } from '@mortise/module-sdk'
-import type { CartQuantity } from './contract.ts'
+import type { CartLine } from './contract.ts'
 import type { CartItem, NewItem } from './schemas.ts'
 
 /**
@@ -22,7 +22,9 @@ import type { CartItem, NewItem } from './schemas.ts'
  */
 
 export type CartVersion = { id: string; owner: string; version: number }
-export type ItemRow = Row<Omit<CartItem, 'name' | 'unitPrice' | 'lineTotal'>>
+export type ItemRow = Row<Omit<CartItem, 'name' | 'unitPrice' | 'lineTotal'>> & Pick<CartLine, 'identity'>
+/** An item to insert, with the identity of its product. */
+type InsertedItem = NewItem & Pick<CartLine, 'identity'>
 
 /** The cart and one of its items; the item's columns are null if the cart is empty. */
 export type CartRow = (ItemRow | Record<keyof ItemRow, null>) & {
@@ -34,7 +36,7 @@ export type CartRow = (ItemRow | Record<keyof ItemRow, null>) & {
 }
 
 const columns = sql`
-  cart_item.id, cart_item.product, cart_item.quantity, cart_item.note, cart_item.version,
+  cart_item.id, cart_item.product, cart_item.identity, cart_item.quantity, cart_item.note, cart_item.version,
   cart_item.created_at AS "createdAt", cart_item.updated_at AS "updatedAt"`
 const isLive = (owner: string, now: number) => sql`owner = ${owner} AND expires_at > ${now}`
 const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart WHERE ${isLive(owner, now)})`
@@ -102,34 +104,47 @@ const removeExpired = (owner: string, now: number) =>
 
 /**
  * Adds to the item of the product in the owner's cart, or creates it. Undefined, without a change, if
- * the sum exceeds `limit`.
+ * the sum exceeds `limit`, or the item is of another product, which had the id before.
  */
-export const addToItem = (owner: string, { product, quantity, note }: NewItem, limit: number, now: number) =>
+export const addToItem = (
+  owner: string,
+  { product, identity, quantity, note }: InsertedItem,
+  limit: number,
+  now: number,
+) =>
   maybeOne<ItemRow & { cartId: string; cartVersion: number }>(sql`
     INSERT INTO cart_item
-      (id, cart_id, since_version, product, quantity, note, version, created_at, updated_at)
-    SELECT ${newId('item')}, id, version, ${product}, ${quantity}, ${note ?? null}, 1, ${now}, ${now}
+      (id, cart_id, since_version, product, identity, quantity, note, version, created_at, updated_at)
+    SELECT ${newId('item')}, id, version, ${product}, ${identity}, ${quantity}, ${note ?? null}, 1, ${now}, ${now}
     FROM cart WHERE owner = ${owner}
     ON CONFLICT (cart_id, product) DO UPDATE SET
       quantity = cart_item.quantity + excluded.quantity,
       note = COALESCE(excluded.note, cart_item.note),
+      identity = COALESCE(excluded.identity, cart_item.identity),
       version = cart_item.version + 1,
       updated_at = excluded.updated_at
     WHERE cart_item.quantity + excluded.quantity <= ${limit}
+      AND (cart_item.identity <> excluded.identity) IS NOT TRUE
     RETURNING ${columns}, cart_item.cart_id AS "cartId",
       (SELECT cart.version FROM cart WHERE cart.id = cart_item.cart_id) AS "cartVersion"`)
+
+/** Removes the item of a product that had the id before the one with this identity. */
+export const deleteOther = (owner: string, { product, identity }: InsertedItem, now: number) =>
+  maybeOne<ItemRow>(sql`
+    DELETE FROM cart_item WHERE product = ${product} AND identity <> ${identity} AND ${isOwn(owner, now)}
+    RETURNING ${columns}`)
 
 /** @param sinceVersion one of those that the cart got in this transaction, for one item */
 export const insertItem = (
   cartId: string,
-  { product, quantity, note }: NewItem,
+  { product, identity, quantity, note }: InsertedItem,
   sinceVersion: number,
   now: number,
 ) =>
   one<ItemRow>(sql`
     INSERT INTO cart_item
-      (id, cart_id, since_version, product, quantity, note, version, created_at, updated_at)
-    VALUES (${newId('item')}, ${cartId}, ${sinceVersion}, ${product}, ${quantity}, ${note ?? null}, 1, ${now}, ${now})
+      (id, cart_id, since_version, product, identity, quantity, note, version, created_at, updated_at)
+    VALUES (${newId('item')}, ${cartId}, ${sinceVersion}, ${product}, ${identity}, ${quantity}, ${note ?? null}, 1, ${now}, ${now})
     RETURNING ${columns}`)
 
 export const countItems = (cartId: string) =>
@@ -143,8 +158,8 @@ export const updateItem = ({ id, quantity, note }: ItemRow, now: number) =>
 
 /** For a cart that this transaction found by its owner. */
 export const quantitiesIn = (cartId: string) =>
-  many<CartQuantity>(sql`
-    SELECT product, quantity FROM cart_item WHERE cart_id = ${cartId} ORDER BY since_version`)
+  many<CartLine>(sql`
+    SELECT product, identity, quantity FROM cart_item WHERE cart_id = ${cartId} ORDER BY since_version`)
 
 export const deleteItem = (owner: string, id: string, now: number) =>
   maybeOne<ItemRow>(sql`
@@ -163,17 +178,20 @@ export function* moveCart({ id }: CartVersion, owner: string, now: number, expir
 }
 
 /**
- * A product in both gets the larger quantity, and the note of `from` if it has none. The changed cart's
- * version is the sum of both.
+ * A product in both gets the larger quantity, and the note of `from` if it has none. If the items mean
+ * two products that had one id, the newer item stays. The changed cart's version is the sum of both.
  */
 export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, expiresAt: number) {
+  const isOther = sql`other.identity <> cart_item.identity`
   const raised = yield* run(sql`
     UPDATE cart_item SET
-      quantity = CASE WHEN other.quantity > cart_item.quantity THEN other.quantity ELSE cart_item.quantity END,
-      note = COALESCE(cart_item.note, other.note), version = cart_item.version + 1, updated_at = ${now}
+      quantity = CASE WHEN ${isOther} OR other.quantity > cart_item.quantity THEN other.quantity ELSE cart_item.quantity END,
+      note = CASE WHEN ${isOther} THEN other.note ELSE COALESCE(cart_item.note, other.note) END,
+      identity = COALESCE(other.identity, cart_item.identity), version = cart_item.version + 1, updated_at = ${now}
     FROM cart_item AS other
     WHERE cart_item.cart_id = ${into.id} AND other.cart_id = ${from.id} AND other.product = cart_item.product
-      AND (other.quantity > cart_item.quantity OR cart_item.note IS NULL AND other.note IS NOT NULL)`)
+      AND CASE WHEN ${isOther} THEN other.created_at > cart_item.created_at
+        ELSE other.quantity > cart_item.quantity OR cart_item.note IS NULL AND other.note IS NOT NULL END`)
   const moved = yield* run(sql`
     UPDATE cart_item SET cart_id = ${into.id}, since_version = since_version + ${into.version}
     WHERE cart_id = ${from.id} AND product NOT IN (SELECT product FROM cart_item WHERE cart_id = ${into.id})`)
@@ -185,11 +203,12 @@ export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, e
 }
 
 /** Stock that is taken for a cart, by product. */
-export interface Reserved extends CartQuantity {
+export interface Reserved extends CartLine {
   readonly expiresAt: number
 }
 
-const reserved = sql`product, quantity, expires_at AS "expiresAt"`
+/** What was reserved before products had identities is of the product whose identity is its id. */
+const reserved = sql`product, COALESCE(identity, product) AS identity, quantity, expires_at AS "expiresAt"`
 
 /** In the order of the lines. */
 export const findReservation = (owner: string, now: number) =>
@@ -220,9 +239,11 @@ export function* takeExpired(limit: number, now: number) {
   return rows
 }
 
-export function* insertReservation(cartId: string, lines: readonly CartQuantity[], expiresAt: number) {
+export function* insertReservation(cartId: string, lines: readonly CartLine[], expiresAt: number) {
   if (lines.length === 0) return
-  const rows = lines.map(({ product, quantity }) => sql`(${cartId}, ${product}, ${quantity}, ${expiresAt})`)
+  const rows = lines.map(
+    ({ product, identity, quantity }) => sql`(${cartId}, ${product}, ${identity}, ${quantity}, ${expiresAt})`,
+  )
   yield* send(sql`
-    INSERT INTO cart_reservation (cart_id, product, quantity, expires_at) VALUES ${join(rows)}`)
+    INSERT INTO cart_reservation (cart_id, product, identity, quantity, expires_at) VALUES ${join(rows)}`)
 }

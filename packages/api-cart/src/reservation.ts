@@ -1,10 +1,10 @@
 import type { CatalogContract } from '@mortise/api-product/contract'
 import { type Caller, currentTime, type Transaction, timestamp } from '@mortise/module-sdk'
-import type { CartQuantity } from './contract.ts'
+import type { CartLine, CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
 import type { Reservation } from './schemas.ts'
-import { assertForSale, reserving, type Shop } from './shelf.ts'
+import { assertForSale, isSame, reserving, type Shop } from './shelf.ts'
 
 /**
  * A reservation holds stock for the lines of a cart: it has been taken from the catalogue. It never
@@ -33,10 +33,16 @@ export function* reserve(caller: Caller, shop: Shop, now = currentTime()): Trans
   }
   // The lines were changed while there was no catalogue.
   if (beyond.length > 0) yield* catalog.giveBack(beyond)
-  const limited = lines.filter(({ product }) => byId.get(product)?.stock !== null)
+  const limited = lines.flatMap(({ product, quantity }) => {
+    const { stock, identity = null } = byId.get(product) ?? { stock: null }
+    return stock === null ? [] : [{ product, identity, quantity }]
+  })
   const expiresAt = now + (shop.reservationMinutes as number) * 60_000
   yield* repository.insertReservation(cart.id, limited, expiresAt)
-  return { expiresAt: timestamp(expiresAt), items: limited }
+  return {
+    expiresAt: timestamp(expiresAt),
+    items: limited.map(({ product, quantity }) => ({ product, quantity })),
+  }
 }
 
 /** Gives back what the lines of a cart do not have any more. */
@@ -79,7 +85,7 @@ export function* takeReserved(
   caller: Caller,
   wanted: readonly CartQuantity[],
   now = currentTime(),
-): Transaction<CartQuantity[]> {
+): Transaction<CartLine[]> {
   const cart = yield* repository.lockCart(caller.id, now)
   const reserved = cart ? yield* repository.takeReservation(cart.id) : []
   if (!cart || reserved.length === 0) return []
@@ -101,15 +107,25 @@ export function* expireReservations(catalog: CatalogContract, now = currentTime(
 const expiryOf = (reserved: readonly repository.Reserved[]) =>
   Math.max(...reserved.map(({ expiresAt }) => expiresAt))
 
-/** Splits quantities at `limits`, by product: what is within, and the rest. */
-function split(quantities: readonly CartQuantity[], limits: readonly CartQuantity[]) {
-  const limitOf = new Map(limits.map(({ product, quantity }) => [product, quantity]))
-  const sums = new Map<string, number>()
-  for (const { product, quantity } of quantities) sums.set(product, (sums.get(product) ?? 0) + quantity)
-  const part = (sizeOf: (sum: number, limit: number) => number) =>
-    Array.from(sums, ([product, sum]) => ({
-      product,
-      quantity: sizeOf(sum, limitOf.get(product) ?? 0),
-    })).filter(({ quantity }) => quantity > 0)
-  return { within: part(Math.min), beyond: part((sum, limit) => sum - limit) }
+/**
+ * Splits quantities at `limits`, by product: what is within, and the rest. Of two products that had one
+ * id, one is within its limit at most.
+ */
+function split(quantities: readonly CartLine[], limits: readonly (CartQuantity & Partial<CartLine>)[]) {
+  const limitOf = new Map(limits.map((limit) => [limit.product, limit]))
+  const sums = new Map<string, CartLine>()
+  for (const { product, identity, quantity } of quantities) {
+    const key = JSON.stringify([product, identity])
+    sums.set(key, { product, identity, quantity: (sums.get(key)?.quantity ?? 0) + quantity })
+  }
+  const parts = Array.from(sums.values(), (sum) => {
+    const limit = limitOf.get(sum.product)
+    const most = limit && isSame(sum, limit) ? limit.quantity : 0
+    if (most > 0) limitOf.delete(sum.product)
+    const within = Math.min(sum.quantity, most)
+    return { within: { ...sum, quantity: within }, beyond: { ...sum, quantity: sum.quantity - within } }
+  })
+  const some = (part: 'within' | 'beyond') =>
+    parts.map((each) => each[part]).filter(({ quantity }) => quantity > 0)
+  return { within: some('within'), beyond: some('beyond') }
 }

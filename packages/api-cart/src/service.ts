@@ -8,7 +8,7 @@ import {
   many,
   timestamp,
 } from '@mortise/module-sdk'
-import type { CartQuantity } from './contract.ts'
+import type { CartLine, CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
 import { mergingReservations, trimReservation } from './reservation.ts'
@@ -23,6 +23,7 @@ import {
 import {
   adjusted,
   assertForSale,
+  isSame,
   reservedBy,
   type Shelf,
   type Shop,
@@ -100,7 +101,10 @@ export function* addItem(caller: Caller, newItem: NewItem, shop: Shop = {}, now 
   const shelf = yield* shelfFor([newItem], shop.catalog)
   assertForSale([newItem], shelf)
   yield* repository.openCart(owner, now, now + LIFETIME[kind])
-  const item = yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now)
+  const meant = { ...newItem, identity: identityOn(shelf, newItem) }
+  const item =
+    (yield* repository.addToItem(owner, meant, MAX_QUANTITY, now)) ??
+    (yield* replaceOther(caller, meant, shop, now))
   if (!item)
     throw problem('quantity-limit', `A line can have at most ${MAX_QUANTITY} of a product: add fewer.`)
   const added = item.version === 1
@@ -111,6 +115,26 @@ export function* addItem(caller: Caller, newItem: NewItem, shop: Shop = {}, now 
   const cart = { id: cartId, owner, version: cartVersion }
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
   return { item: toItem(item, shelf, yield* reservedBy(caller, shop, now)), added }
+}
+
+/** The identity of the product that has the id of a line now. */
+const identityOn = (shelf: Shelf, { product }: Pick<CartQuantity, 'product'>) =>
+  shelf?.get(product)?.identity ?? null
+
+/** Replaces the item of a product that had the id before. Undefined if the item is not one. */
+function* replaceOther(
+  { id: owner }: Caller,
+  newItem: NewItem & Pick<CartLine, 'identity'>,
+  shop: Shop,
+  now: number,
+) {
+  const other = yield* repository.deleteOther(owner, newItem, now)
+  const item = other && (yield* repository.addToItem(owner, newItem, MAX_QUANTITY, now))
+  if (!item) return undefined
+  const { cartId, cartVersion } = item
+  yield* emit('cart.item-removed', about(other, { id: cartId, owner, version: cartVersion }))
+  yield* trimReservation(cartId, shop)
+  return item
 }
 
 /** Sets the quantity or the note of an item. The same values are no change. */
@@ -165,12 +189,16 @@ export function* replaceItems(caller: Caller, { items }: NewContents, shop: Shop
   const shelf = yield* shelfFor(items, shop.catalog)
   assertForSale(items, shelf)
   const present = yield* repository.findItems(caller.id, now)
-  const wanted = new Map(items.map((item) => [item.product, item]))
-  const kept = new Set(present.map(({ product }) => product))
-  const gone = present.filter(({ product }) => !wanted.has(product))
-  const added = items.filter(({ product }) => !kept.has(product))
-  const changed = present.flatMap((item) => {
-    const { quantity, note = null } = wanted.get(item.product) ?? item
+  const wanted = new Map(items.map((item) => [item.product, { ...item, identity: identityOn(shelf, item) }]))
+  const stays = (item: repository.ItemRow) => {
+    const one = wanted.get(item.product)
+    return one !== undefined && isSame(one, item)
+  }
+  const kept = new Set(present.filter(stays).map(({ product }) => product))
+  const gone = present.filter((item) => !stays(item))
+  const added = [...wanted.values()].filter(({ product }) => !kept.has(product))
+  const changed = present.filter(stays).flatMap((item) => {
+    const { quantity, note = null } = wanted.get(item.product) as NewItem
     return quantity === item.quantity && note === item.note ? [] : [{ ...item, quantity, note }]
   })
   if (gone.length + added.length + changed.length > 0) {
@@ -205,7 +233,7 @@ function assertOnce(items: NewContents['items']): void {
   if (repeated.length > 0) throw invalidRequest(...repeated)
 }
 
-/** The contract `cart`: see CartContract. */
+/** `takeLines` of the contract `cart`: see CartContract. */
 export function* takeFromCart(
   caller: Caller,
   wanted: readonly CartQuantity[],
@@ -216,7 +244,8 @@ export function* takeFromCart(
   const byProduct = new Map(items.map((item) => [item.product, item]))
   const present = (product: string) => byProduct.get(product)?.quantity ?? 0
   const short = wanted.filter(({ product, quantity }) => present(product) < quantity)
-  if (short.length > 0) return short.map(({ product }) => ({ product, quantity: present(product) }))
+  if (short.length > 0)
+    return { short: short.map(({ product }) => ({ product, quantity: present(product) })), taken: [] }
   const cart = yield* touchCart(caller, now)
   for (const { product, quantity } of wanted) {
     const item = byProduct.get(product) as repository.ItemRow
@@ -229,7 +258,10 @@ export function* takeFromCart(
     }
   }
   yield* trimReservation(cart.id, shop)
-  return []
+  const taken = wanted.map(({ product, quantity }) => {
+    return { product, identity: byProduct.get(product)?.identity ?? null, quantity }
+  })
+  return { short: [], taken }
 }
 
 /** Adds to the cart of the user. The limit of items does not apply. */
@@ -254,11 +286,15 @@ function found(item: repository.ItemRow | undefined): repository.ItemRow {
 }
 
 /** The event data of an item: as it is now, or as it was before its removal. */
-function about({ id, product, quantity, note }: repository.ItemRow, cart: repository.CartVersion) {
-  return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, note, version: cart.version } }
+function about(
+  { id, product, identity, quantity, note }: repository.ItemRow,
+  { id: subject, owner, version }: repository.CartVersion,
+) {
+  const meant = identity === null ? {} : { identity }
+  return { subject, owner, data: { id, product, ...meant, quantity, note, version } }
 }
 
-function toItem(row: repository.ItemRow, shelf?: Shelf, reserved: readonly CartQuantity[] = []): CartItem {
+function toItem(row: repository.ItemRow, shelf?: Shelf, reserved: readonly CartLine[] = []): CartItem {
   return {
     ...shownAs(row, shelf, reserved),
     id: row.id,

@@ -8,7 +8,7 @@ import {
   timestamp,
   withoutProblems,
 } from '@mortise/module-sdk'
-import type { CartQuantity } from './contract.ts'
+import type { CartLine, CartQuantity } from './contract.ts'
 import { problem } from './module.ts'
 import * as repository from './repository.ts'
 import type { Cart, CartItem, Warning } from './schemas.ts'
@@ -30,14 +30,27 @@ export const reserving = ({ catalog, reservationMinutes = 0 }: Shop) =>
 /** The products that exist, by their ids. */
 export type Shelf = ReadonlyMap<string, CatalogProduct> | undefined
 
-/** One statement for all lines. */
-export function* shelfFor(
-  lines: readonly Pick<CartQuantity, 'product'>[],
-  catalog: CatalogContract | undefined,
-): Transaction<Shelf> {
+/** Whether two mean the same product: one without an identity means the one that has the id. */
+export function isSame(one: Meant, other: Meant): boolean {
+  const identity = one.identity ?? other.identity ?? null
+  return one.product === other.product && (other.identity ?? identity) === identity
+}
+
+interface Meant {
+  readonly product: string
+  readonly identity?: string | null
+}
+
+/** One statement for all lines. The product of a line is unknown if another one has got its id. */
+export function* shelfFor(lines: readonly Meant[], catalog: CatalogContract | undefined): Transaction<Shelf> {
   if (!catalog) return undefined
   const products = lines.length === 0 ? [] : yield* catalog.resolve(lines.map(({ product }) => product))
-  return new Map(products.map((product) => [product.product, product]))
+  const found = new Map(products.map((product) => [product.product, product]))
+  for (const line of lines) {
+    const product = found.get(line.product)
+    if (product && !isSame(line, product)) found.delete(line.product)
+  }
+  return found
 }
 
 /** What the caller's cart has reserved. */
@@ -69,15 +82,12 @@ export function assertForSale(lines: readonly Pick<CartQuantity, 'product'>[], s
  * What a line shows of its product.
  * @param reserved what the cart has reserved: it is no part of the stock, and the cart can have it
  */
-export function shownAs(
-  { product, quantity }: CartQuantity,
-  shelf: Shelf,
-  reserved: readonly CartQuantity[],
-) {
+export function shownAs(line: CartLine, shelf: Shelf, reserved: readonly CartLine[]) {
   if (!shelf) return withoutCatalogue
+  const { product, quantity } = line
   const found = shelf.get(product)
   if (!found) return unknown
-  const held = reserved.find((one) => one.product === product)?.quantity ?? 0
+  const held = reserved.find((one) => isSame(one, line))?.quantity ?? 0
   return {
     name: found.name,
     image: found.image,

@@ -21,10 +21,12 @@ export function* takeStock(
   currency?: string,
   now = currentTime(),
 ): Transaction<Taken> {
-  const quantities = sumOf(lines)
-  const before = sumOf(held)
-  if (quantities.size === 0) return { products: [], short: [] }
-  const products = toCatalog(yield* repository.lockCatalogRows([...quantities.keys()]), currency)
+  if (lines.length === 0) return { products: [], short: [] }
+  const rows = yield* repository.lockCatalogRows([...sumOf(lines).keys()])
+  const quantities = sumOf(ofSame(lines, rows))
+  const before = sumOf(ofSame(held, rows))
+  const meant = rows.filter(({ product }) => quantities.has(product))
+  const products = toCatalog(meant, currency)
   const limited = products.flatMap(({ product, stock }) =>
     stock === null ? [] : [{ product, stock: stock + (before.get(product) ?? 0) }],
   )
@@ -43,10 +45,21 @@ export function* takeStock(
 }
 
 export function* giveBackStock(lines: readonly ProductQuantity[], now = currentTime()): Transaction<void> {
-  const quantities = sumOf(lines)
-  if (quantities.size === 0) return
-  yield* repository.lockProducts([...quantities.keys()])
-  yield* repository.changeStock(quantities, now)
+  if (lines.length === 0) return
+  const quantities = sumOf(ofSame(lines, yield* repository.lockProducts([...sumOf(lines).keys()])))
+  if (quantities.size > 0) yield* repository.changeStock(quantities, now)
+}
+
+/** The lines without those that mean another product, which had the id before. */
+function ofSame(
+  lines: readonly ProductQuantity[],
+  rows: readonly Pick<repository.CatalogRow, 'product' | 'identity'>[],
+): ProductQuantity[] {
+  const identities = new Map(rows.map(({ product, identity }) => [product, identity]))
+  return lines.filter(({ product, identity }) => {
+    const present = identities.get(product)
+    return present !== undefined && (identity ?? present) === present
+  })
 }
 
 /** The quantity of each product, in the order of their ids. */
@@ -63,10 +76,11 @@ function toCatalog(rows: readonly repository.CatalogRow[], preferred?: string): 
   const texts = rows.map(({ prices, images }) => `[${prices},${images}]`)
   const parsed: Parsed[] = JSON.parse(`[${texts.join()}]`)
   const currency = sharedCurrency(rows, parsed, preferred)
-  return rows.map(({ product, name, stock, active }, index) => {
+  return rows.map(({ product, identity, name, stock, active }, index) => {
     const [prices, [image = null]] = parsed[index] as Parsed
     return {
       product,
+      identity,
       name,
       image,
       price: priceIn(currency, prices) ?? prices[0],

@@ -11,6 +11,11 @@ declare module '@mortise/module-sdk' {
 export interface CatalogProduct {
   /** Its id: the `product` of a line. */
   readonly product: string
+  /**
+   * What it is: a product that gets the id of a deleted one has another. Keep it with what comes back
+   * later, such as a line or a purchase. Since 1.1.
+   */
+  readonly identity?: string
   readonly name: string
   readonly image: { readonly url: string; readonly alt: string } | null
   /**
@@ -27,6 +32,8 @@ export interface CatalogProduct {
 export interface ProductQuantity {
   readonly product: string
   readonly quantity: number
+  /** Of the product that is meant, since 1.1. Without it, of the one that has the id now. */
+  readonly identity?: string | null
 }
 
 /** What `take` found, and whether it took. */
@@ -41,7 +48,7 @@ export interface Taken {
 }
 
 /**
- * The contract `catalog` 1: products have names, prices and stock. Its steps run in the transaction
+ * The contract `catalog` 1.1: products have names, prices and stock. Its steps run in the transaction
  * of the caller.
  */
 export interface CatalogContract {
@@ -49,13 +56,15 @@ export interface CatalogContract {
   resolve(products: readonly string[]): Transaction<readonly CatalogProduct[]>
   /**
    * Takes the stock of lines, which may name a product several times: all of it, or nothing. An
-   * unknown product takes nothing, and is none of `short`.
+   * unknown product takes nothing, and is none of `short`. Unknown is also another product than the
+   * one that a line means.
    * @param held what was taken before for these lines, by a reservation: only the rest is taken now
    */
   take(lines: readonly ProductQuantity[], held?: readonly ProductQuantity[]): Transaction<Taken>
   /**
    * Gives back what was taken. A product that has unlimited stock now stays unlimited. Call it once
-   * for what `take` took from a product with limited stock.
+   * for what `take` took from a product with limited stock. Another product than the one that a line
+   * means gets nothing.
    */
   giveBack(lines: readonly ProductQuantity[]): Transaction<void>
 }

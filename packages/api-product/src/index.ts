@@ -12,7 +12,7 @@ export default plugin(async (app, { database, settings, contracts, work, everyMi
   )
   importRoutes(app, database, imports)
   everyMinute('delete expired', () => deleteExpired('product_import'))
-  contracts.provide('catalog', '1.0.0', {
+  contracts.provide('catalog', '1.1.0', {
     resolve: (products) => resolveProducts(products, settings.currency),
     take: (lines, held) => takeStock(lines, held, settings.currency),
     giveBack: giveBackStock,

@@ -19,7 +19,7 @@ import type { Range } from './terms.ts'
  * has `deleted_at IS NULL`.
  */
 
-type Plain = 'id' | 'name' | 'description' | 'group' | 'stock' | 'version'
+type Plain = 'id' | 'identity' | 'name' | 'description' | 'group' | 'stock' | 'version'
 
 /** A product as its table has it. */
 export interface ProductRow extends Pick<Product, Plain> {
@@ -34,7 +34,9 @@ export interface ProductRow extends Pick<Product, Plain> {
   updatedAt: number
 }
 
-const columns = sql`product.id, product.name, product.description, product.images, product.attributes,
+/** Of a product from before there were identities it is the id. */
+const identity = sql`COALESCE(product.identity, product.id) AS identity`
+const columns = sql`product.id, ${identity}, product.name, product.description, product.images, product.attributes,
   product.group_id AS "group", product.prices, product.stock, product.active, product.version,
   product.created_at AS "createdAt", product.updated_at AS "updatedAt"`
 
@@ -52,11 +54,11 @@ export const findOnceListed = (id: string) =>
 export const insertProduct = (row: ProductRow) =>
   maybeOne<ProductRow>(sql`
     INSERT INTO product
-      (id, name, description, images, attributes, group_id, prices, stock, active, version, created_at, updated_at)
-    VALUES (${row.id}, ${row.name}, ${row.description}, ${row.images}, ${row.attributes}, ${row.group},
+      (id, identity, name, description, images, attributes, group_id, prices, stock, active, version, created_at, updated_at)
+    VALUES (${row.id}, ${row.identity}, ${row.name}, ${row.description}, ${row.images}, ${row.attributes}, ${row.group},
       ${row.prices}, ${row.stock}, ${row.active}, ${row.version}, ${row.createdAt}, ${row.updatedAt})
     ON CONFLICT (id) DO UPDATE SET
-      name = excluded.name, description = excluded.description, images = excluded.images,
+      identity = excluded.identity, name = excluded.name, description = excluded.description, images = excluded.images,
       attributes = excluded.attributes, group_id = excluded.group_id, prices = excluded.prices,
       stock = excluded.stock, active = excluded.active, version = product.version + 1,
       created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = NULL
@@ -170,6 +172,7 @@ const isIn = (term: Sql, { from, to }: Range) => sql`${term} >= ${from} AND ${te
 /** A product as other modules use it. */
 export interface CatalogRow {
   product: string
+  identity: string
   name: string
   /** JSON, as in a ProductRow. */
   images: string
@@ -192,11 +195,11 @@ const amongThese = (ids: readonly string[]) =>
 const resolved = (ids: readonly string[]) =>
   byEngine({
     sqlite: sql`
-      SELECT product.id AS product, name, images, prices, stock, active
+      SELECT product.id AS product, ${identity}, name, images, prices, stock, active
       FROM json_each(${JSON.stringify(ids)}) AS named CROSS JOIN product ON product.id = named.value
       WHERE deleted_at IS NULL`,
     postgres: sql`
-      SELECT id AS product, name, images, prices, stock, active
+      SELECT id AS product, ${identity}, name, images, prices, stock, active
       FROM product WHERE id = ANY(CAST(${arrayOf(ids)} AS TEXT[])) AND deleted_at IS NULL ORDER BY id`,
   })
 
@@ -206,9 +209,10 @@ export const findCatalogRows = (ids: readonly string[]) => many<CatalogRow>(reso
 export const lockCatalogRows = (ids: readonly string[]) =>
   many<CatalogRow>(sql`${resolved(ids)} ${forUpdate}`)
 
-/** Also deleted ones: what is given back is there when a product gets the id again. */
+/** Also deleted ones: an import may make others with their ids. */
 export const lockProducts = (ids: readonly string[]) =>
-  many(sql`SELECT id FROM product WHERE id ${amongThese(ids)} ORDER BY id ${forUpdate}`)
+  many<Pick<CatalogRow, 'product' | 'identity'>>(sql`
+    SELECT id AS product, ${identity} FROM product WHERE id ${amongThese(ids)} ORDER BY id ${forUpdate}`)
 
 /**
  * Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the

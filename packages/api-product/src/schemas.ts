@@ -71,6 +71,10 @@ const settable = {
 export const Product = Type.Object(
   {
     id: ProductId,
+    identity: Type.String({
+      description: 'of this product alone: one that gets the id of a deleted product has another',
+      examples: ['product_01kahr3v8ze5x9g2w0m4c7t6ys'],
+    }),
     ...settable,
     price: Money,
     otherPrices: Type.Array(Money),

@@ -4,6 +4,7 @@ import {
   type Deleted,
   invalidRequest,
   type Money,
+  newId,
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
@@ -26,7 +27,8 @@ export function* createProduct(product: NewProduct, now = currentTime()): Transa
     active: true,
   }
   const { id, ...rest } = { ...empty, ...product }
-  const row = toRow({ id, ...rest }, { version: 1, createdAt: now, updatedAt: now })
+  const made = { identity: newId('product'), version: 1, createdAt: now, updatedAt: now }
+  const row = toRow({ id, ...rest }, made)
   const created = yield* repository.insertProduct(row)
   if (!created) throw problem('product-exists')
   yield* repository.replaceTerms(id, [], termsOfRow(created))
@@ -115,15 +117,16 @@ export function invalidCurrencies({ price, otherPrices = [] }: Pick<NewProduct, 
   })
 }
 
-type Shown = Omit<Product, 'version' | 'createdAt' | 'updatedAt'>
+type Kept = 'identity' | 'version' | 'createdAt' | 'updatedAt'
 
 function toRow(
-  product: Shown,
-  { version, createdAt, updatedAt }: Pick<repository.ProductRow, 'version' | 'createdAt' | 'updatedAt'>,
+  product: Omit<Product, Kept>,
+  { identity, version, createdAt, updatedAt }: Pick<repository.ProductRow, Kept>,
 ): repository.ProductRow {
   const { id, name, description, images, attributes, group, price, otherPrices, stock, active } = product
   return {
     id,
+    identity,
     name,
     description,
     images: JSON.stringify(images),
@@ -142,6 +145,7 @@ export function toProduct(row: repository.ProductRow): Product {
   const [price, ...otherPrices] = JSON.parse(row.prices) as [Money, ...Money[]]
   return {
     id: row.id,
+    identity: row.identity,
     name: row.name,
     description: row.description,
     images: JSON.parse(row.images),

@@ -20,12 +20,23 @@ const byId = (products: readonly CatalogProduct[]) =>
 
 testOnEngines('products are found together, and unknown ones left out', async (t) => {
   const { database, user } = await productHost(t)
-  await create(user('root', 'product:manage'), ...shelf)
+  const manager = user('root', 'product:manage')
+  await create(manager, ...shelf)
+  const identityOf = async (id: string) => (await manager.get(`/product/${id}`)).json().identity
   const found = await database.snapshot(() => resolveProducts(['tea', 'nothing', 'jam', "'"]))
   t.strictSame(byId(found), [
-    { product: 'jam', name: 'jam', image: null, price: euros(100), active: false, stock: null },
+    {
+      product: 'jam',
+      identity: await identityOf('jam'),
+      name: 'jam',
+      image: null,
+      price: euros(100),
+      active: false,
+      stock: null,
+    },
     {
       product: 'tea',
+      identity: await identityOf('tea'),
       name: 'tea',
       image: shelf[0]?.images?.[0],
       price: euros(100),

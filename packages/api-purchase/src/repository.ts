@@ -37,6 +37,8 @@ export type PurchaseRow = Row<
 }
 
 export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note' | 'name'> & {
+  /** Of the product, if the catalogue has identities. */
+  identity: string | null
   /** In the currency of the purchase. */
   unitPrice: number | null
 }
@@ -53,12 +55,13 @@ const columns = sql`purchase.seq, purchase.id, purchase.owner, purchase.status, 
   purchase.total, purchase.currency, purchase.adjustments, purchase.note, purchase.reference,
   purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt"`
 
-const itemColumns = sql`item.id AS "itemId", item.product, item.quantity, item.note AS "itemNote", item.name,
+const itemColumns = sql`item.id AS "itemId", item.product, item.identity, item.quantity, item.note AS "itemNote", item.name,
   item.unit_price AS "unitPrice"`
 type SelectedItem = Omit<ItemRow, 'id' | 'note'> & { itemId: string; itemNote: string | null }
 const toItemRow = ({
   itemId: id,
   product,
+  identity,
   quantity,
   itemNote: note,
   name,
@@ -66,6 +69,7 @@ const toItemRow = ({
 }: SelectedItem): ItemRow => ({
   id,
   product,
+  identity,
   quantity,
   note,
   name,
@@ -122,11 +126,11 @@ export function* insertPurchase(purchase: NewRow): Transaction<number> {
     ${purchase.totalQuantity}, ${purchase.total}, ${purchase.currency}, ${purchase.adjustments},
     ${purchase.note}, ${purchase.reference}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
   const items = purchase.items.map(
-    ({ id, product, quantity, note, name, unitPrice, taken }, index) => sql`
-      (${index}, ${id}, ${product}, ${quantity}, ${note}, ${name}, CAST(${unitPrice} AS BIGINT), ${taken ? 1 : 0})`,
+    ({ id, product, identity, quantity, note, name, unitPrice, taken }, index) => sql`
+      (${index}, ${id}, ${product}, ${identity}, ${quantity}, ${note}, ${name}, CAST(${unitPrice} AS BIGINT), ${taken ? 1 : 0})`,
   )
   const itemsOf = (inserted: Sql) => sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, note, name, unit_price, taken)
+    INSERT INTO purchase_item (purchase_seq, position, id, product, identity, quantity, note, name, unit_price, taken)
     SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`
   const { seq } = yield* one<{ seq: number }>(
     byEngine({
@@ -141,10 +145,14 @@ export function* insertPurchase(purchase: NewRow): Transaction<number> {
   return seq
 }
 
-/** The items that have taken stock, which is given back now: only the first call returns them. */
+/**
+ * The items that have taken stock, which is given back now: only the first call returns them. What was
+ * taken before products had identities goes to the product whose identity is its id.
+ */
 export const returnItems = (seqs: readonly number[]) =>
-  many<Pick<ItemRow, 'product' | 'quantity'>>(sql`
-    UPDATE purchase_item SET taken = 0 WHERE ${isOneOf(seqs)} AND taken = 1 RETURNING product, quantity`)
+  many<Pick<ItemRow, 'product' | 'identity' | 'quantity'>>(sql`
+    UPDATE purchase_item SET taken = 0 WHERE ${isOneOf(seqs)} AND taken = 1
+    RETURNING product, COALESCE(identity, product) AS identity, quantity`)
 
 /** Notes the purchases that have taken stock: it cannot be given back now. */
 export const insertReturns = (seqs: readonly number[]) =>

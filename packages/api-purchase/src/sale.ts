@@ -19,7 +19,10 @@ import type { Adjustment } from './schemas.ts'
 /** What a catalogue adds to purchases: names, prices and stock, as they are when it is made. */
 
 /** An item as it is asked for. */
-export type Wanted = Pick<repository.ItemRow, 'product' | 'quantity' | 'note'>
+export type Wanted = Pick<repository.ItemRow, 'product' | 'quantity' | 'note'> & {
+  /** Of the product that the line of the cart means. */
+  readonly identity?: string | null
+}
 export type Sold = Omit<repository.ItemRow, 'id'> & { readonly taken: boolean }
 
 /**
@@ -34,7 +37,7 @@ export function* sell(
 ): Transaction<{ sold: Sold[]; total: Money | null }> {
   if (!catalog) {
     return {
-      sold: items.map((item) => ({ ...item, name: null, unitPrice: null, taken: false })),
+      sold: items.map((item) => ({ ...item, identity: null, name: null, unitPrice: null, taken: false })),
       total: null,
     }
   }
@@ -50,8 +53,8 @@ export function* sell(
     )
   }
   const sold = items.map((item) => {
-    const { name, price, stock } = byId.get(item.product) as CatalogProduct
-    return { ...item, name, unitPrice: price.amount, price, taken: stock !== null }
+    const { identity = null, name, price, stock } = byId.get(item.product) as CatalogProduct
+    return { ...item, identity, name, unitPrice: price.amount, price, taken: stock !== null }
   })
   const lines = sold.map(({ price, quantity }) => timesMoney(price, quantity))
   const total = lines.some((line) => line === undefined) ? undefined : sumMoney(lines as Money[])

@@ -27,6 +27,9 @@ export const PurchaseItem = Type.Object(
   {
     id: Id('item'),
     product: Product,
+    identity: Type.Optional(
+      Type.String({ description: 'of the product, whatever gets its id later; with a catalogue only' }),
+    ),
     quantity: Quantity,
     note: Nullable(Note),
     name: Nullable(

@@ -1,4 +1,4 @@
-import type { CartContract, CartQuantity } from '@mortise/api-cart/contract'
+import type { CartContract } from '@mortise/api-cart/contract'
 import type { CatalogContract, PricingContract } from '@mortise/api-product/contract'
 import {
   type Audit,
@@ -55,8 +55,8 @@ export function* createPurchase(
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
   const held = catalog && cart?.takeReserved ? yield* cart.takeReserved(caller, merged) : []
-  if (takeFromCart) yield* takeAll(caller, merged, cart)
-  const { sold, total: before } = yield* sell(merged, held, catalog)
+  const wanted = takeFromCart ? yield* takeAll(caller, merged, cart) : merged
+  const { sold, total: before } = yield* sell(wanted, held, catalog)
   const { total, adjustments } = yield* adjust(caller, sold, before, pricing)
   assertExpected(total, expectedTotal)
   const purchase: repository.NewRow = {
@@ -222,11 +222,12 @@ function ownerOf(caller: Caller, { owner }: PurchaseQuery): string {
   return owner ?? caller.id
 }
 
+/** The same items, each with the product that the cart means by it. */
 function* takeAll(
   caller: Caller,
-  merged: readonly CartQuantity[],
+  merged: readonly Wanted[],
   cart: CartContract | undefined,
-): Transaction<void> {
+): Transaction<Wanted[]> {
   if (!cart) {
     throw problem(
       'cart-unavailable',
@@ -234,7 +235,9 @@ function* takeAll(
     )
   }
   const quantities = merged.map(({ product, quantity }) => ({ product, quantity }))
-  const short = yield* cart.take(caller, quantities)
+  const { short, taken = [] } = cart.takeLines
+    ? yield* cart.takeLines(caller, quantities)
+    : { short: yield* cart.take(caller, quantities) }
   if (short.length > 0) {
     throw problem(
       'cart-changed',
@@ -242,6 +245,8 @@ function* takeAll(
       { members: { short } },
     )
   }
+  const identities = new Map(taken.map(({ product, identity }) => [product, identity]))
+  return merged.map((item) => ({ ...item, identity: identities.get(item.product) ?? null }))
 }
 
 /** The schema has validated the text. The order is that of `statuses`. */
@@ -303,9 +308,10 @@ const ownerFor = ({ owner }: { owner: string }, caller: Caller) => seesEveryones
 
 /** The total of a line is part of the total, so it is no larger. */
 const itemsOf = ({ items, currency }: repository.PurchaseWithItems): PurchaseItem[] =>
-  items.map(({ id, product, quantity, note, name, unitPrice }) => ({
+  items.map(({ id, product, identity, quantity, note, name, unitPrice }) => ({
     id,
     product,
+    ...(identity !== null && { identity }),
     quantity,
     note,
     name,

@@ -7,10 +7,12 @@ import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const COUNT = 10_000
 /** What came with and after it. */
-const plainLists = ['005-plain-lists', '006-note', '007-prices', '008-adjustments'].map((name) => ({
-  module: 'api-purchase',
-  name,
-}))
+const plainLists = ['005-plain-lists', '006-note', '007-prices', '008-adjustments', '009-identity'].map(
+  (name) => ({
+    module: 'api-purchase',
+    name,
+  }),
+)
 
 const fill = ({ database }: TestHost) =>
   database.transaction(() =>

@@ -9,7 +9,7 @@ export interface Read {
   readonly detail?: string
 }
 
-export const toJsonLine = ({ version, createdAt, updatedAt, ...product }: Product) =>
+export const toJsonLine = ({ identity, version, createdAt, updatedAt, ...product }: Product) =>
   `${JSON.stringify(product)}\n`
 
 export function* readJsonLines(text: string): Generator<Read> {
