@@ -1,14 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import type { ModuleInstance } from '@mortise/module-sdk'
+import { callFor, type ModuleInstance, Problem } from '@mortise/module-sdk'
 import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
+import { filledPath } from './route-path.ts'
 import type { RouteTool } from './tools.ts'
-
-/** The headers of the caller that a call has too: credentials, where it comes from, its trace. */
-const PASSED_ON = ['authorization', 'guest-token', 'host', 'x-forwarded-for', 'traceparent', 'user-agent']
-
-/** A URL goes up a folder there, and so names another route. */
-const DOTS = /\/(\.|%2e){1,2}([/?]|$)/i
 
 /** Requests of the application itself, in this process, for the caller of `request`. */
 export class Calls {
@@ -41,6 +36,13 @@ export class Calls {
       return toolError(`There is no argument ${unknown.join(', ')}: use ${known.join(', ')}.`)
     const missing = (tool.inputSchema.required ?? []).filter((name) => given[name] === undefined)
     if (missing.length > 0) return toolError(`The argument ${missing.join(', ')} is missing.`)
+    for (const name of known)
+      if (
+        name !== 'body' &&
+        given[name] !== undefined &&
+        !isOfType(given[name], tool.inputSchema.properties?.[name])
+      )
+        return toolError(`The argument ${name} has another type than its schema says.`)
     if (method !== 'GET' && !route.isPublic && !this.#hasCredentials()) return toolError(noCredentials)
     const { body, ifMatch, idempotencyKey } = given
     const key = known.includes('idempotencyKey')
@@ -50,7 +52,8 @@ export class Calls {
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(ifMatch !== undefined && { 'if-match': String(ifMatch) }),
     }
-    return resultOf(await this.#send(method, pathOf(route, given), headers, body), key)
+    const path = filledPath(route.path, given) + queryOf(route, given)
+    return resultOf(await this.#send(method, path, headers, body), key)
   }
 
   #hasCredentials(): boolean {
@@ -59,21 +62,34 @@ export class Calls {
   }
 
   async #send(method: string, path: string, headers: Record<string, string>, body?: unknown) {
-    if (DOTS.test(path))
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No part of ${path} may be . or ..`)
-    const passed = Object.entries(this.#request.headers).filter(([name]) => PASSED_ON.includes(name))
-    return this.#app.inject({
-      method: method as 'GET',
-      url: this.#app.prefix + path,
-      remoteAddress: this.#request.socket.remoteAddress ?? '',
+    const call = this.#callFor({
+      method,
+      path,
       headers: {
         accept: 'application/json',
-        ...Object.fromEntries(passed),
         ...headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
+    })
+    return this.#app.inject({
+      method: method as 'GET',
+      url: this.#app.prefix + call.path,
+      remoteAddress: call.remoteAddress ?? '',
+      headers: call.headers,
       ...(body !== undefined && { payload: JSON.stringify(body) }),
     })
+  }
+
+  #callFor(call: Parameters<typeof callFor>[1]) {
+    try {
+      return callFor(this.#request, call)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `${call.path} is not taken: no part of it may be . or ..`,
+      )
+    }
   }
 }
 
@@ -88,15 +104,18 @@ function keyOf(once: string | undefined, { tool }: RouteTool, given: unknown): s
     .digest('hex')
 }
 
-function pathOf({ path, query: names }: RouteTool, given: Readonly<Record<string, unknown>>): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(given[name])))
+/** The host checks the text of an argument, and cannot know what it was before. */
+function isOfType(value: unknown, schema: unknown): boolean {
+  const { type } = Object(schema) as { readonly type?: string | readonly string[] }
+  const own = Number.isInteger(value) ? ['integer', 'number'] : [typeof value]
+  const isPlain = typeof value !== 'object'
+  return isPlain && (type === undefined || [type].flat().some((one) => own.includes(String(one))))
+}
+
+function queryOf({ query: names }: RouteTool, given: Readonly<Record<string, unknown>>): string {
   const query = new URLSearchParams()
-  for (const name of names) {
-    const value = given[name]
-    if (value !== undefined)
-      query.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
-  }
-  return query.size === 0 ? filled : `${filled}?${query}`
+  for (const name of names) if (given[name] !== undefined) query.append(name, String(given[name]))
+  return query.size === 0 ? '' : `?${query}`
 }
 
 /** The result of a response: its JSON, as text too, for clients without structured content. */

@@ -1,4 +1,5 @@
 import { type Resource, type ResourceTemplateType, UriTemplate } from '@modelcontextprotocol/server'
+import { filledPath, variablesOf } from './route-path.ts'
 import type { RouteTool } from './tools.ts'
 
 const SCHEME = 'mortise:'
@@ -17,11 +18,16 @@ export const templatesOf = (tools: readonly RouteTool[]): ResourceTemplateType[]
     .filter(({ path }) => UriTemplate.isTemplate(path))
     .map((route) => ({ ...described(route), uriTemplate: SCHEME + route.path }))
 
-/** The path of a resource that these tools show; undefined for every other address. */
+/** The path of a resource that these tools show, filled as for a tool; undefined for every other address. */
 export function pathOfResource(uri: string, tools: readonly RouteTool[]): string | undefined {
+  if (!uri.startsWith(SCHEME)) return undefined
   const path = uri.slice(SCHEME.length)
-  const isShown = path === DOCUMENT || shown(tools).some((tool) => new UriTemplate(tool.path).match(path))
-  return isShown && uri.startsWith(SCHEME) ? path : undefined
+  if (path === DOCUMENT) return path
+  for (const { path: route } of shown(tools)) {
+    const variables = variablesOf(route, path)
+    if (variables !== undefined) return filledPath(route, variables)
+  }
+  return undefined
 }
 
 const JSON_TEXT = { mimeType: 'application/json' }

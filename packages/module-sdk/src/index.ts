@@ -1,5 +1,6 @@
 export { AddressList } from './address-list.ts'
 export type { Audit, AuditEntry } from './audit.ts'
+export { callFor } from './call-for.ts'
 export { ClockWatch, databaseTime, now, TOLERANCE } from './clock.ts'
 export { insufficientScope, invalidRequest } from './common-problems.ts'
 export { type ContractRegistry, type Contracts, withoutProblems } from './contracts.ts'

@@ -1,19 +1,17 @@
-import type { ModuleInstance } from '@mortise/module-sdk'
+import { callFor, type ModuleInstance } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { assertFromPage } from './from-page.ts'
 import { responses } from './module.ts'
 import type { Parts } from './session-routes.ts'
 
+/** Beside what is about the client: see `callFor`. */
 const REQUEST_HEADERS = [
   'accept-encoding',
   'content-type',
-  'host',
   'idempotency-key',
   'if-match',
   'if-none-match',
   'prefer',
-  'traceparent',
-  'user-agent',
 ]
 const RESPONSE_HEADERS = [
   'content-encoding',
@@ -60,14 +58,15 @@ export function apiRoutes(app: ModuleInstance, { sessions, operator, rights }: P
           const value = request.headers[name]
           return typeof value === 'string' ? [[name, value] as const] : []
         })
-        const response = await operator.call(session.user, {
+        const call = callFor(request, {
           method,
-          path: request.url.slice(within.length),
+          // Another spelling of the prefix is not cut off, and so refused.
+          path: request.url.startsWith(within) ? request.url.slice(within.length) : '',
           // Never a stream, which would not end.
           headers: { ...Object.fromEntries(headers), accept: 'application/json' },
           body: request.body === undefined ? undefined : JSON.stringify(request.body),
-          remoteAddress: request.ip,
         })
+        const response = await operator.call(session.user, call)
         for (const name of RESPONSE_HEADERS) {
           const value = response.headers[name]
           if (value !== undefined) reply.header(name, value)

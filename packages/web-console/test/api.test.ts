@@ -91,3 +91,21 @@ t.test('another origin changes nothing with the cookie', async (t) => {
   }
   t.equal((await browser.get('/console/api/purchase?owner=*')).json().total, 0)
 })
+
+t.test('a request is decided as if the browser had sent it to the route itself', async (t) => {
+  const host = await consoleHost(t, { ...shop, config: { metrics: { allow: ['127.0.0.1'] } } })
+  const browser = await signedIn(host, 'bob', 'operator:read purchase:read')
+  t.equal((await browser.get('/console/api/metrics')).statusCode, 200, 'from an allowed address')
+  for (const name of ['x-real-ip', 'forwarded', 'via', 'x-forwarded-for']) {
+    const headers = { [name]: '192.0.2.7' }
+    t.equal((await host.app.inject({ url: '/metrics', headers })).statusCode, 401, `${name}, directly`)
+    t.equal((await browser.get('/console/api/metrics', headers)).statusCode, 403, `${name}, for the user`)
+  }
+})
+
+t.test('another spelling of a path leads nowhere else', async (t) => {
+  const browser = await signedIn(await consoleHost(t, shop))
+  for (const path of ['/%63onsole/api/purchase', '/console/%61pi/purchase', '/console%2Fapi/purchase'])
+    t.not((await browser.get(path)).statusCode, 200, path)
+  t.equal((await browser.get('/console/api//purchase')).statusCode, 404)
+})
