@@ -289,6 +289,7 @@ t.test('an operation accepts exactly the callers in its security', async (t) => 
   const { operations } = await documented(t, url)
   const securityOf = (id: string) => operations.find(({ operationId }) => operationId === id)?.security
   t.strictSame(securityOf('postWebhook'), [{ bearer: [] }])
+  t.strictSame(securityOf('deleteProductById'), [{ bearer: ['product:manage'] }])
   t.strictSame(securityOf('postGuestClaim'), [
     { bearer: [], guestToken: [] },
     { bearer: [], guestCookie: [] },

@@ -95,6 +95,8 @@ export interface HostOptions {
    * without response schemas.
    */
   readonly strict?: boolean
+  /** Refuses two routes with one operationId: for what is not installed yet. */
+  readonly distinctOperations?: boolean
   /** Compiles each schema when it is first needed: right for modules that a probe has tried. */
   readonly lazy?: boolean
   /** The reason why the application cannot serve now; undefined while it can. */
@@ -130,7 +132,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const claims = new ClaimHandlers(modules.filter(isLoaded).map(({ id }) => id))
 
   const app = fastify({
-    ...fastifyOptions({ logger, trustProxy: config.server.trustProxy, lazy: parts.lazy }),
+    ...fastifyOptions({ logger, basePath, trustProxy: config.server.trustProxy, lazy: parts.lazy }),
     pluginTimeout: LOAD_TIMEOUT,
   })
   try {
@@ -202,6 +204,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
             process: parts.operated,
           }),
           strict: parts.strict,
+          operations: parts.distinctOperations ? new Map() : undefined,
         })
       },
       { prefix: basePath },

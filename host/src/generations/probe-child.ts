@@ -104,6 +104,7 @@ async function tryOut(request: ProbeRequest): Promise<void> {
     logger: createLogger({ ...config.log, level: 'error' }, { write: remember }),
     tokens: createTokenVerifier({ issuers: [issuer] }),
     modules: inContractOrder(active),
+    distinctOperations: true,
     onRegister: (id) => begin(id),
   })
   // Work that a module began while it loaded may fail a moment later.

@@ -10,16 +10,22 @@ export interface HttpOptions extends Pick<Config['server'], 'trustProxy'> {
   readonly logger: FastifyBaseLogger
   /** Compiles each schema when it is first needed: a broken one fails a request, not the start. */
   readonly lazy?: boolean | undefined
+  readonly basePath?: string | undefined
 }
 
 /** The options of every Fastify instance of the host. `createServer` makes the http.Server. */
-export function fastifyOptions({ logger, trustProxy, lazy = false }: HttpOptions): FastifyServerOptions {
+export function fastifyOptions({
+  logger,
+  trustProxy,
+  basePath,
+  lazy = false,
+}: HttpOptions): FastifyServerOptions {
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
-    rewriteUrl: requestTarget,
+    rewriteUrl: (request) => requestTarget(request, basePath),
     routerOptions: {
       // An id of any length reaches its route and gets that route's 404.
       maxParamLength: Number.MAX_SAFE_INTEGER,

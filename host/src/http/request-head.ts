@@ -81,11 +81,22 @@ const invalid = (detail: string): Problem => hostProblems.create('invalid-reques
  * - a segment with escapes that cannot be decoded (`%ZZ`, `%FF`) or that decode to NUL gets its
  * percent signs escaped;
  * - the absolute form (`http://host/path`) becomes its path; anything else, such as `*`, becomes a
- * path that no route has.
+ * path that no route has;
+ * - below a base path, `/.well-known/name/base/rest` becomes `/base/.well-known/name/rest`: metadata
+ * about a URL are there (RFC 8615, RFC 9728), and modules have no routes elsewhere.
  */
-export function requestTarget({ url = '' }: Pick<IncomingMessage, 'url'>): string {
+export function requestTarget({ url = '' }: Pick<IncomingMessage, 'url'>, basePath = ''): string {
   const path = url.charCodeAt(0) === SLASH ? url : toOriginForm(url)
-  return path.includes('%') ? escapeUndecodable(path) : path
+  const own = basePath !== '' && path.startsWith(WELL_KNOWN) ? toBasePath(path, basePath) : path
+  return own.includes('%') ? escapeUndecodable(own) : own
+}
+
+const WELL_KNOWN = '/.well-known/'
+
+function toBasePath(path: string, basePath: string): string {
+  const [, known = '', rest = ''] = /^(\/\.well-known\/[^/?#]+)(.*)$/s.exec(path) ?? []
+  const isBelow = rest.startsWith(basePath) && /^([/?#]|$)/.test(rest.slice(basePath.length))
+  return isBelow ? basePath + known + rest.slice(basePath.length) : path
 }
 
 function toOriginForm(target: string): string {

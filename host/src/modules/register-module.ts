@@ -15,6 +15,7 @@ import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { sendDeclared } from '../requests/transaction.ts'
+import { operationIdOf } from '../routes/describe-route.ts'
 import type { Background } from './background.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { withLocation } from './error-location.ts'
@@ -43,6 +44,8 @@ export interface ModuleEnvironment {
   readonly events: EventLog
   readonly eventTypes: EventTypes
   readonly background: Background
+  /** The route of each operationId so far; undefined if it does not matter: see `HostOptions`. */
+  readonly operations: Map<string, string> | undefined
   /** The owner of each path so far: see `ownedPath`. */
   readonly paths: Map<string, string>
   readonly tables: TableOwners
@@ -81,6 +84,8 @@ export async function registerModule(
           registered.set(name, route.config?.access as Access)
         }
         refuseUnsupportedRoute(route, id)
+        if (environment.operations !== undefined)
+          claimOperation(route, id, scope.prefix, environment.operations)
         if (environment.strict && route.schema?.response === undefined) {
           throw new ModuleError(
             id,
@@ -171,6 +176,25 @@ function claimPaths({ id, manifest }: LoadedModule, paths: Map<string, string>):
       )
     paths.set(path, id)
   }
+}
+
+/** Clients and tools have one function for each operationId. */
+function claimOperation(
+  route: RouteOptions,
+  id: string,
+  prefix: string,
+  operations: Map<string, string>,
+): void {
+  if (route.schema?.hide === true || route.method === 'HEAD') return
+  const operation = operationIdOf(route, prefix)
+  const name = `${route.method} ${route.url.slice(prefix.length)}`
+  const other = operations.get(operation)
+  if (other !== undefined)
+    throw new ModuleError(
+      id,
+      `its route ${name} has the operationId ${operation}, as ${other} has: give it another one in its schema, by operationId`,
+    )
+  operations.set(operation, `${name} of ${id}`)
 }
 
 /** The events for one module: all its listeners end with its scope. */

@@ -17,12 +17,12 @@ export function describeRoute(
   route: RouteOptions,
   prefix: string,
 ): FastifySchema {
-  const access = route.config?.access as Access
   return {
     tags: [route.config?.module ?? hostTag],
-    operationId: operationId(String(route.method), route.url.slice(prefix.length)),
-    security: securityOf(access),
     ...schema,
+    operationId: operationIdOf(route, prefix),
+    security: securityOf(route.config?.access as Access, schema?.security),
+    ...(route.config?.tool === false && { 'x-tool': false }),
     ...withHeaders(schema?.headers as TSchema | undefined, headersOf(route)),
     ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
     ...(schema?.body ? { body: describeBody(schema.body as TSchema) } : {}),
@@ -37,7 +37,11 @@ export function describeRoute(
   }
 }
 
-/** `GET /cart/item/:id` is `getCartItemById`. */
+/** `GET /cart/item/:id` is `getCartItemById`, unless its schema has another one. */
+export function operationIdOf({ method, url, schema }: RouteOptions, prefix: string): string {
+  return schema?.operationId ?? operationId(String([method].flat()[0]), url.slice(prefix.length))
+}
+
 function operationId(method: string, path: string): string {
   const segments = path.replace(/:(\w+)/g, 'by/$1').split('/')
   const words = segments.map((segment) => segment.replace(/\W+/g, '_'))
@@ -45,9 +49,10 @@ function operationId(method: string, path: string): string {
   return `${method.toLowerCase()}${name || 'Overview'}`
 }
 
-function securityOf(access: Access) {
-  if (access === 'public') return []
-  if (access === 'caller') return [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}]
+/** A route for everybody or for any caller may say that it takes less; a scope is always named. */
+function securityOf(access: Access, own: FastifySchema['security']) {
+  if (access === 'public') return own ?? []
+  if (access === 'caller') return own ?? [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}]
   return [{ bearer: [access] }]
 }
 

@@ -38,3 +38,23 @@ t.test('other names become paths', async (t) => {
   t.equal(requestTarget({ url: '*' }), '/*')
   t.equal(requestTarget({ url: 'host:443' }), '/host%3A443')
 })
+
+t.test('below a base path, metadata about a URL lead to the module', async (t) => {
+  const target = (url: string) => requestTarget({ url }, '/api')
+  t.equal(target('/.well-known/thing/api/mcp?a=1'), '/api/.well-known/thing/mcp?a=1')
+  t.equal(target('/.well-known/thing/api'), '/api/.well-known/thing')
+  t.equal(target('/.well-known/thing/api?a=1'), '/api/.well-known/thing?a=1')
+  t.equal(target('https://shop.example/.well-known/thing/api/mcp'), '/api/.well-known/thing/mcp')
+  for (const other of [
+    ...[
+      '/.well-known/thing/apis',
+      '/.well-known/thing',
+      '/.well-known/api',
+      '/.well-known//api',
+      '/x/.well-known/a/api',
+    ],
+    ...['/.well-known/', '/.well-known', '/api/.well-known/thing/mcp'],
+  ])
+    t.equal(target(other), other)
+  t.equal(requestTarget({ url: '/.well-known/thing/mcp' }), '/.well-known/thing/mcp')
+})

@@ -37,6 +37,7 @@ async function register(...modules: FixtureModule[]): Promise<void> {
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(await Promise.all(loaded)),
     notReady: () => undefined,
+    distinctOperations: true,
   })
   await app.close()
 }
@@ -118,6 +119,29 @@ t.test('routes are what the manifest says, with access, and nobody else’s', as
   for (const [module, message] of bad) {
     await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message })
   }
+})
+
+t.test('each route has an operationId of its own, in all modules', async (t) => {
+  const open = "config: { access: 'public' }"
+  const routes = (...paths: string[]) => paths.map((path) => `GET ${path}`)
+  const code = (...calls: string[]) => `export default async (app) => { ${calls.join(';')} }`
+  const get = (path: string, schema = '') =>
+    `app.get('${path}', { ${open}, schema: { ${schema} } }, async () => 1)`
+  const same = "operationId: 'getGood'"
+  const bad: [FixtureModule, RegExp][] = [
+    [
+      withCode(code(get('/bad', same)), ...routes('/bad')),
+      /GET \/bad has the operationId getGood, as GET \/good of good/,
+    ],
+    [
+      withCode(code(get('/bad/by/id'), get('/bad/:id')), ...routes('/bad/by/id', '/bad/:id')),
+      /GET \/bad\/:id has the operationId getBadById, as GET \/bad\/by\/id of bad/,
+    ],
+  ]
+  for (const [module, message] of bad)
+    await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message })
+  const hidden = withCode(code(get('/bad', `${same}, hide: true`)), ...routes('/bad'))
+  await register(oneRoute('good', ''), hidden)
 })
 
 t.test('what the host would silently undo is refused, with the reason and the place', async (t) => {

@@ -23,8 +23,9 @@ function routes(scope: FastifyInstance): void {
   scope.get(
     '/list/:name',
     {
-      config: { access: 'list:read', module: 'api-list' },
+      config: { access: 'list:read', module: 'api-list', tool: false },
       schema: {
+        security: [{ bearer: [] }],
         params: Type.Object({ name: Type.String() }),
         querystring: Strict({ ...pageQuery, q: Type.Optional(Type.String()) }),
         response: {
@@ -279,6 +280,9 @@ t.test('says who may use a route', async (t) => {
   t.strictSame(paths['/health/live'].get.security, [])
   t.strictSame(paths['/cart'].get.security, [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}])
   t.strictSame(paths['/purchase'].post.security, [{ bearer: ['purchase:manage'] }])
+  const { security, 'x-tool': tool } = paths['/list/{name}'].get
+  t.strictSame(security, [{ bearer: ['list:read'] }], 'a route cannot leave out its scope')
+  t.equal(tool, false)
   t.equal(components.securitySchemes.guestCookie.name, 'guest')
   for (const { description } of Object.values<{ description: string }>(components.securitySchemes)) {
     t.match(description, /\w{5}/)

@@ -19,7 +19,6 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
     ...manages,
     ifMatch: { resource: 'the product', find: (_caller: unknown, id: string) => showProduct(id) },
   }
-  const security = [{ bearer: [] }]
 
   app.get(
     '/product',
@@ -40,7 +39,6 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
       config: manages,
       schema: {
         summary: 'Create a product',
-        security,
         body: NewProduct,
         response: { 201: Product, ...responses('invalid-request', 'product-exists') },
       },
@@ -71,7 +69,6 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
       config: changes,
       schema: {
         summary: 'Change a product; If-Match is required',
-        security,
         params: IdParams,
         body: ProductChange,
         response: {
@@ -92,7 +89,6 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
       config: changes,
       schema: {
         summary: 'Delete a product',
-        security,
         params: IdParams,
         response: { 200: Deleted, ...responses('product-not-found') },
       },

@@ -122,6 +122,11 @@ declare module 'fastify' {
      * has no effects. If it throws, problem details are sent. Declare its responses in the schema.
      */
     problemForm?: (problem: ProblemDetails) => ForeignProblem
+    /**
+     * False: assistants get no tool for this route, as in `api-mcp`; `x-tool` in the OpenAPI document.
+     * For what a person should do.
+     */
+    tool?: false
   }
   interface FastifyRequest<
     RouteGeneric,

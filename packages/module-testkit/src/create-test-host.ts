@@ -119,6 +119,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     strict: true,
+    distinctOperations: true,
     ...(options.command && {
       operated: { run: options.command, url: () => options.url ?? 'http://127.0.0.1' },
     }),
