@@ -4,6 +4,7 @@ import type { FastifySchema, RouteOptions } from 'fastify'
 import { http } from '../config/node-http.ts'
 import { withoutDefaulted } from '../config/without-defaulted.ts'
 import { mediaTypeOf } from '../http/form-schema.ts'
+import { operationIdOf } from '../http/operation-id.ts'
 import { isProtected, problemsOf } from './route-problems.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
@@ -35,18 +36,6 @@ export function describeRoute(
       ...problemsOf(route, schema),
     }),
   }
-}
-
-/** `GET /cart/item/:id` is `getCartItemById`, unless its schema has another one. */
-export function operationIdOf({ method, url, schema }: RouteOptions, prefix: string): string {
-  return schema?.operationId ?? operationId(String([method].flat()[0]), url.slice(prefix.length))
-}
-
-function operationId(method: string, path: string): string {
-  const segments = path.replace(/:(\w+)/g, 'by/$1').split('/')
-  const words = segments.map((segment) => segment.replace(/\W+/g, '_'))
-  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-  return `${method.toLowerCase()}${name || 'Overview'}`
 }
 
 /** A route for everybody or for any caller may say that it takes less; a scope is always named. */

@@ -3,7 +3,7 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcon
 import { callFor, type ModuleInstance, Problem } from '@mortise/module-sdk'
 import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import { filledPath } from './route-path.ts'
-import type { RouteTool } from './tools.ts'
+import { isPublic, type RouteTool } from './tools.ts'
 
 /** Requests of the application itself, in this process, for the caller of `request`. */
 export class Calls {
@@ -43,7 +43,7 @@ export class Calls {
         !isOfType(given[name], tool.inputSchema.properties?.[name])
       )
         return toolError(`The argument ${name} has another type than its schema says.`)
-    if (method !== 'GET' && !route.isPublic && !this.#hasCredentials()) return toolError(noCredentials)
+    if (method !== 'GET' && !isPublic(route) && !this.#hasCredentials()) return toolError(noCredentials)
     const { body, ifMatch, idempotencyKey } = given
     const key = known.includes('idempotencyKey')
       ? String(idempotencyKey ?? keyOf(once, route, given))

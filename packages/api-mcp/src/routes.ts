@@ -9,7 +9,7 @@ import type { Document } from './document.ts'
 import { problem, responses, type Settings } from './module.ts'
 import { assertOwnOrigin } from './origins.ts'
 import { serverFor } from './server.ts'
-import { type RouteTool, toolsOf } from './tools.ts'
+import { type RouteTool, scopesOf, toolsOf } from './tools.ts'
 
 const SESSION = 'mcp-session-id'
 const METADATA = '/.well-known/oauth-protected-resource'
@@ -39,6 +39,12 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
       return { document, tools: toolsOf(document, settings) }
     })
     return known
+  }
+  /** As the clients write it: `publicUrl`, if it is set. */
+  const urlOf = async ({ protocol, host }: FastifyRequest) => {
+    const [server] = (await offered()).document.servers
+    const isWhole = /^https?:/.test(server?.url ?? '')
+    return `${isWhole ? server?.url : `${protocol}://${host}${app.prefix}`}/mcp`
   }
   const requests = new WeakMap<Request, FastifyRequest>()
   const handler = createMcpHandler(
@@ -91,10 +97,18 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
         },
       },
       onRequest: async (request) => assertOwnOrigin(request, settings.origins),
+      onSend: async (request, reply) => {
+        if (reply.statusCode !== 401 || settings.authorizationServers.length === 0) return
+        const challenge = String(reply.getHeader('www-authenticate') ?? 'Bearer')
+        const { origin, pathname } = new URL(await urlOf(request))
+        const metadata = `resource_metadata="${origin}${METADATA}${pathname}"`
+        reply.header('www-authenticate', `${challenge}${challenge.includes(' ') ? ',' : ''} ${metadata}`)
+      },
     },
     async (request, reply) => {
       const url = `${request.protocol}://${request.host}${request.url}`
-      const message = new Request(url, { method: 'POST', headers: request.headers as never })
+      const headers = { ...request.headers, accept: acceptOf(request.headers.accept) }
+      const message = new Request(url, { method: 'POST', headers: headers as never })
       requests.set(message, request)
       const response = await handler.fetch(message, { parsedBody: request.body })
       if (request.body.method === 'initialize') reply.header(SESSION, randomUUID())
@@ -113,6 +127,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
             200: Type.Object({
               resource: Type.String(),
               authorization_servers: Type.Array(Type.String()),
+              scopes_supported: Type.Array(Type.String()),
               bearer_methods_supported: Type.Array(Type.String()),
             }),
             ...responses('no-authorization-servers'),
@@ -122,14 +137,21 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
       async (request) => {
         if (settings.authorizationServers.length === 0) throw problem('no-authorization-servers')
         return {
-          resource: `${request.protocol}://${request.host}${app.prefix}/mcp`,
+          resource: await urlOf(request),
           authorization_servers: settings.authorizationServers,
+          scopes_supported: scopesOf((await offered()).tools),
           bearer_methods_supported: ['header'],
         }
       },
     )
   }
 }
+
+const BOTH = 'application/json, text/event-stream'
+
+/** The protocol names two types; who takes anything takes both. */
+const acceptOf = (accept = '*/*') =>
+  accept.split(',').some((one) => /^\s*\*\/\*(?!.*;\s*q=0(\.0*)?\s*$)/.test(one)) ? BOTH : accept
 
 /** The host sets all other headers. */
 const SENT_ON = ['content-type', 'x-accel-buffering']

@@ -23,7 +23,7 @@ export function serverFor({ document, tools: all, caller, calls, id }: Session):
     {
       capabilities: { tools: { listChanged: true }, resources: { listChanged: true } },
       instructions:
-        'Each tool is a route of the API. A tool error is a problem (RFC 9457): decide by its code, and do what its detail says. Amounts of money are integers in minor units.',
+        'Each tool is a route of the API. A tool error is a problem (RFC 9457): decide by its code, and do what its detail says. Amounts of money are integers in minor units. If you repeat a call whose result did not arrive, send the same idempotencyKey: it then takes effect once.',
     },
   )
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ tool }) => tool) }))

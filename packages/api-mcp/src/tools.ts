@@ -1,13 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Tool } from '@modelcontextprotocol/server'
 import type { Caller } from '@mortise/module-sdk'
-import {
-  type Content,
-  type Document,
-  type Operation,
-  resolved,
-  type Schema,
-  selfContained,
-} from './document.ts'
+import { type Content, type Document, inlined, type Operation, resolved, type Schema } from './document.ts'
 import type { Settings } from './module.ts'
 
 /** A route as a tool. */
@@ -16,10 +10,8 @@ export interface RouteTool {
   readonly method: string
   /** `/cart/item/{id}`, without the base path. */
   readonly path: string
-  /** A caller needs all of these scopes. */
-  readonly scopes: readonly string[]
-  /** Whether a caller without credentials may call it with an effect. */
-  readonly isPublic: boolean
+  /** A caller needs one of these; everybody may call it if there are none. */
+  readonly security: NonNullable<Operation['security']>
   /** The names of its query parameters. */
   readonly query: readonly string[]
   /** Whether its response is one resource, which has an id. */
@@ -28,34 +20,80 @@ export interface RouteTool {
 
 const JSON_TYPE = 'application/json'
 
+/** What an agent does not need to fill in arguments: the host checks them. */
+const REPEATED = new Set(['examples', 'title', 'pattern'])
+/** What an agent does not need to read a result, beside its shape. */
+const BESIDE_SHAPE = new Set([
+  ...REPEATED,
+  ...[
+    'description',
+    'format',
+    'maxLength',
+    'minLength',
+    'minimum',
+    'maximum',
+    'required',
+    'additionalProperties',
+  ],
+])
+
 /**
- * The tools of the routes of a document: those that take and send JSON, and that the settings offer.
- * The host's own routes are no tools.
+ * The tools of the routes of a document: those that take and send JSON, and that their modules and the
+ * settings offer. The host's own routes are no tools.
  */
 export function toolsOf(document: Document, settings: Settings): readonly RouteTool[] {
-  return Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, operation]) => {
-      const tool = toolOf(document, method.toUpperCase(), path, operation)
-      return tool !== undefined && isOffered(tool, operation, settings) ? [tool] : []
-    }),
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
+  const uses = Map.groupBy(operations, ({ operation }) => operation.operationId)
+  return operations.flatMap(({ method, path, operation }) => {
+    const isUnique = uses.get(operation.operationId)?.length === 1
+    const tool = toolOf(document, method, path, operation, isUnique)
+    return tool !== undefined && isOffered(tool, operation, settings) ? [tool] : []
+  })
 }
 
-/** Whether the caller's token has what the route asks for. */
-export const mayCall = ({ scopes }: RouteTool, caller: Caller): boolean =>
-  scopes.every((scope) => caller.has(scope))
+/** Names that every client takes. */
+const NAME = /^[\w-]{1,64}$/
 
-function isOffered({ method, path, scopes }: RouteTool, { tags = [] }: Operation, settings: Settings) {
+/** The operationId, or as much of it as fits, with a hash that makes it unique. */
+function nameOf(operationId: string, route: string, isUnique: boolean): string {
+  if (isUnique && NAME.test(operationId)) return operationId
+  const hash = createHash('sha256').update(route).digest('hex').slice(0, 10)
+  return `${operationId.replace(/[^\w-]+/g, '_').slice(0, 53)}_${hash}`
+}
+
+/** Whether a caller has what the route accepts. Guests have no scopes. */
+export const mayCall = ({ security }: RouteTool, caller: Caller): boolean =>
+  security.length === 0 ||
+  security.some(({ bearer }) =>
+    bearer === undefined ? true : caller.kind === 'user' && bearer.every((scope) => caller.has(scope)),
+  )
+
+/** Every scope that a tool may need. */
+export const scopesOf = (tools: readonly RouteTool[]): string[] =>
+  [...new Set(tools.flatMap(({ security }) => security.flatMap(({ bearer = [] }) => bearer)))].sort()
+
+/** Whether a caller without credentials may call it with an effect. */
+export const isPublic = ({ security }: RouteTool): boolean => security.length === 0
+
+function isOffered(
+  { method, path, security }: RouteTool,
+  { tags = [], 'x-tool': offers }: Operation,
+  settings: Settings,
+) {
   const [module] = tags
+  if (offers === false) return false
   if (module === 'application' || module === 'api-mcp') return false
   if (settings.readOnly && method !== 'GET') return false
+  const needsAdmin = security.length > 0 && security.every(({ bearer }) => bearer?.includes('admin'))
   const isNamed = (names: readonly string[]) =>
     names.some((name) => name === module || name === `${method} ${path}`)
   if (isNamed(settings.exclude)) return false
-  return isNamed(settings.include) || (settings.include.length === 0 && !scopes.includes('admin'))
+  return isNamed(settings.include) || (settings.include.length === 0 && !needsAdmin)
 }
 
-function toolOf(document: Document, method: string, path: string, operation: Operation) {
+function toolOf(document: Document, method: string, path: string, operation: Operation, isUnique: boolean) {
   const { operationId, summary, description, parameters = [], requestBody, security = [] } = operation
   const success = successOf(operation)
   const body = requestBody?.content[JSON_TYPE]?.schema
@@ -78,8 +116,7 @@ function toolOf(document: Document, method: string, path: string, operation: Ope
   if (key !== undefined)
     properties.idempotencyKey = {
       ...key.schema,
-      description:
-        'a new UUID for each change that you intend; the same one again if you repeat a call whose result did not arrive: it then takes effect once',
+      description: 'a new UUID for each intended change',
     }
   const required = [
     ...sent.filter((parameter) => parameter.required).map(({ name }) => name),
@@ -90,12 +127,12 @@ function toolOf(document: Document, method: string, path: string, operation: Ope
   const isObject = forms.every((form) => resolved(form, document).type === 'object')
   return {
     tool: {
-      name: operationId.slice(0, 64),
+      name: nameOf(operationId, `${method} ${path}`, isUnique),
       title: summary ?? `${method} ${path}`,
       description: [summary, description, `${method} ${path}`].filter(Boolean).join('. '),
-      inputSchema: selfContained(inputSchema, document) as Tool['inputSchema'],
+      inputSchema: inlined(inputSchema, document, REPEATED) as Tool['inputSchema'],
       ...(isObject && {
-        outputSchema: selfContained({ ...result, type: 'object' }, document) as NonNullable<
+        outputSchema: inlined({ ...result, type: 'object' }, document, BESIDE_SHAPE) as NonNullable<
           Tool['outputSchema']
         >,
       }),
@@ -108,8 +145,7 @@ function toolOf(document: Document, method: string, path: string, operation: Ope
     },
     method,
     path,
-    scopes: security.length === 1 ? (security[0]?.bearer ?? []) : [],
-    isPublic: security.length === 0,
+    security,
     query: named('query').map(({ name }) => name),
     showsResource:
       method === 'GET' && (result.properties as Record<string, unknown> | undefined)?.id !== undefined,

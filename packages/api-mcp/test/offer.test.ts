@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { connect, shop } from './mcp-host.ts'
 
@@ -130,8 +131,96 @@ t.test('clients find the issuers of tokens where they look for them', async (t) 
   t.same(found.json(), {
     resource: 'http://shop.example/mcp',
     authorization_servers: authorizationServers,
+    scopes_supported: [],
     bearer_methods_supported: ['header'],
   })
   const { app: none } = await shop(t)
   t.match(await none.inject('/.well-known/oauth-protected-resource'), { statusCode: 404 })
+})
+
+t.test('below a base path the metadata are where RFC 9728 has them, and a 401 names them', async (t) => {
+  const settings = { authorizationServers: ['https://login.example'] }
+  for (const [config, origin] of [
+    [{}, 'http://shop.example'],
+    [{ publicUrl: 'https://mortise.example' }, 'https://mortise.example'],
+  ] as const) {
+    const { app } = await shop(t, {
+      config: { basePath: '/api/v1', modules: { 'api-mcp': settings }, ...config },
+    })
+    const refused = await app.inject({
+      method: 'POST',
+      url: '/api/v1/mcp',
+      headers: { host: 'shop.example', authorization: 'Bearer no' },
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    })
+    const challenge = String(refused.headers['www-authenticate'])
+    const [, url = ''] = /resource_metadata="([^"]+)"$/.exec(challenge) ?? []
+    t.match(challenge, /^Bearer error="invalid_token", .*, resource_metadata=/)
+    t.equal(url, `${origin}/.well-known/oauth-protected-resource/api/v1/mcp`)
+    const { pathname } = new URL(url)
+    const found = await app.inject({ url: pathname, headers: { host: 'shop.example' } })
+    t.match(found.json(), {
+      resource: `${origin}/api/v1/mcp`,
+      authorization_servers: ['https://login.example'],
+    })
+  }
+  const { app } = await shop(t)
+  const headers = { authorization: 'Bearer no' }
+  const refused = await app.inject({ method: 'POST', url: '/mcp', headers, payload: { jsonrpc: '2.0' } })
+  t.notMatch(refused.headers['www-authenticate'], /resource_metadata/, 'there are none without an issuer')
+})
+
+t.test('who accepts anything, or does not say, accepts both types', async (t) => {
+  const { app } = await shop(t)
+  const ask = (accept: Record<string, string>) =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { host: 'localhost', ...accept },
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+    })
+  for (const accept of ['*/*', 'text/html, */*;q=0.8', ' */* '])
+    t.equal((await ask({ accept })).statusCode, 200, accept)
+  t.equal((await ask({})).statusCode, 200)
+  for (const accept of ['text/html', 'application/json, */*;q=0'])
+    t.equal((await ask({ accept })).statusCode, 406, accept)
+})
+
+const catalogue = [{ directory: fileURLToPath(new URL('../../api-product', import.meta.url)) }]
+const events = [{ directory: fileURLToPath(new URL('../../api-event', import.meta.url)) }]
+
+t.test('a caller sees what its credentials allow, in every module', async (t) => {
+  const { guest, user } = await shop(t, { modules: [...catalogue, ...events] })
+  const seen = async (caller: Parameters<typeof connect>[1]) =>
+    (await (await connect(t, caller)).listTools()).tools.map(({ name }) => name)
+  const [asGuest, asUser, asManager] = await Promise.all([
+    seen(guest()),
+    seen(user('ann')),
+    seen(user('bob', 'product:manage')),
+  ])
+  t.ok(asGuest.includes('postCartItem'), 'a guest may fill a cart')
+  for (const name of ['deleteProductById', 'postProduct', 'getProductImportById'])
+    t.same(
+      [asGuest, asUser, asManager].map((names) => names.includes(name)),
+      [false, false, true],
+      name,
+    )
+  for (const name of ['postWebhook', 'deleteWebhookById'])
+    t.same(
+      [asGuest, asUser].map((names) => names.includes(name)),
+      [false, true],
+      name,
+    )
+})
+
+t.test('the tools of a shop are some 60 kB, and refer to nothing', async (t) => {
+  const { user } = await shop(t, { modules: [...catalogue, ...events] })
+  const { tools } = await (await connect(t, user('ann', 'admin'))).listTools()
+  const text = JSON.stringify(tools)
+  t.ok(text.length < 60_000, `${text.length}`)
+  t.notMatch(text, /"\$(ref|defs)"/)
+  const purchase = tools.find(({ name }) => name === 'postPurchase')
+  t.match(purchase?.outputSchema, {
+    properties: { items: { items: { properties: { quantity: { type: 'integer' } } } } },
+  })
 })
