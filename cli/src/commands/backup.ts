@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { backUp } from '../data/back-up.ts'
+import { leftOut } from '../data/foreign-objects.ts'
 import { verifyArchive } from '../data/verify-archive.ts'
 import { wrongBackupCall } from '../failures/index.ts'
 import { setSchedule } from '../settings/set-schedule.ts'
@@ -36,6 +37,8 @@ async function now({ options, terminal, application }: Call, name: string): Prom
   const file = resolve(name)
   const withSecret = options.withSecret === true
   const done = await terminal.during('Copying the data', () => backUp({ directory, file, withSecret }))
+  const foreign = await leftOut(directory)
+  if (foreign.length > 0) terminal.note(`Left out, since no module made it: ${foreign.join('; ')}`)
   const secret = withSecret
     ? 'It contains the secret: protect the file like a password.'
     : 'It does not contain the secret (.app/secret): keep a copy of that elsewhere, or add --with-secret.'

@@ -25,6 +25,7 @@ import { storedMigrations } from '../store/stored-migrations.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
+import { leftOut } from './foreign-objects.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
@@ -96,6 +97,9 @@ async function restoreApplication(
   if (!('file' in database) || existsSync(database.file)) {
     terminal.note(`Replaces data and modules with those of generation ${generation}, ${at}.`)
     terminal.note('The current database is kept next to it.')
+    const foreign = await leftOut(directory)
+    if (foreign.length > 0)
+      terminal.note(`Moves with the current data, since no module made it: ${foreign.join('; ')}`)
     if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
     await confirm(terminal, yes, 'Restore that?')
   }

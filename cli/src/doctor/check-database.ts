@@ -4,6 +4,7 @@ import {
   callApplication,
   type DatabaseInspection,
   databaseAddress,
+  type ForeignObject,
   hostMigrations,
   hostVersion,
   type Identity,
@@ -21,6 +22,7 @@ import {
 } from '@mortise/host'
 import { readSnapshots } from '../application/snapshots.ts'
 import { isCurrent } from '../changes/current-generation.ts'
+import { describeForeign, foreignObjects } from '../data/foreign-objects.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
 import { lostIdentity } from './explain-error.ts'
@@ -55,6 +57,7 @@ export async function* checkDatabase(directory: string, quick: boolean): AsyncFi
   yield* sparseFindings(found, config.databaseFile ?? '')
   yield* orphanFindings(found)
   yield* unlikeFindings(found)
+  if ('url' in address) yield* foreignFindings(await foreignObjects(address.url))
   if (await isCurrent(directory)) yield* pendingFindings(found, directory)
   yield* hostFindings(found.ahead.filter(isOfHost))
   yield* moduleFindings(found.ahead.filter((migration) => !isOfHost(migration)))
@@ -93,6 +96,18 @@ const unreachable = (error: Error): FixableFinding => ({
   message: `${error.message}. The application cannot serve without it.`,
   hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
 })
+
+const foreignFindings = (objects: readonly ForeignObject[]): FixableFinding[] =>
+  objects.length === 0
+    ? []
+    : [
+        {
+          id: 'foreign-objects',
+          severity: 'warning',
+          message: `The database has objects that are not the application's: ${objects.map(describeForeign).join('; ')}. Backups leave them out, and what needs a table of a module can block its upgrade, rollback or purge.`,
+          hint: 'Move them to a schema of their own. Let reports read a replica or a copy, or drop their views and foreign keys before a change.',
+        },
+      ]
 
 function* damageFindings({ damage }: DatabaseInspection, file: string): Findings {
   if (damage.length === 0) return

@@ -46,7 +46,7 @@ export type {
   StorageObserver,
 } from './port/storage.ts'
 export { isPostgresUrl, parsePostgresUrl } from './postgres/postgres-url.ts'
-export { postgresData, type RestoredTable } from './postgres-data.ts'
+export { type ForeignObject, postgresData, type RestoredTable } from './postgres-data.ts'
 export { readContents } from './read-contents.ts'
 export { copyDatabase } from './sqlite/copy-database.ts'
 export { type Column, describeTables, type Table } from './sqlite/describe-tables.ts'

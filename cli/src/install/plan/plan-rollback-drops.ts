@@ -5,6 +5,7 @@ import {
   databaseAddress,
   MigrationError,
   openStorage,
+  postgresData,
   readConfig,
   readContents,
   type Storage,
@@ -31,7 +32,7 @@ export interface RollbackPlan {
 
 /**
  * Finds what undoing migrations drops, by undoing them on an empty database with the application's
- * schema.
+ * schema. On PostgreSQL it also tries that on the database itself.
  * @param folder the folder for that database; the caller removes it
  * @throws {Failure} if they cannot be undone (4)
  */
@@ -47,7 +48,9 @@ export async function planUndo(
     const before = await readColumns(storage)
     await storage.undo(migrations)
     const after = await readColumns(storage)
-    const { rows } = await readContents(databaseAddress(await readConfig(directory)))
+    const place = databaseAddress(await readConfig(directory))
+    if ('url' in place) await (await postgresData()).tryUndo(place.url, migrations)
+    const { rows } = await readContents(place)
     return [...before].flatMap(([table, columns]): Drop[] => {
       const left = after.get(table)
       const gone = left ? columns.filter((column) => !left.includes(column)) : [null]

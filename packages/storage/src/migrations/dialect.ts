@@ -34,6 +34,8 @@ export interface Dialect<
   entryOf(set: MigrationSet, file: File): Entry
   /** Finds everything in the schema. */
   readonly objects: Sql
+  /** Finds the names of the relations of other roles; absent if the engine has no roles. */
+  readonly ofOthers?: Sql
   /** Runs `work`, which runs all migrations of a set, in an empty schema, and rolls it back. */
   alone(work: () => SchemaSteps<void>): SchemaSteps<void>
   /** Finds a row with a missing parent; absent if the engine checks that itself. */

@@ -158,13 +158,23 @@ export function* confined(
   )
 }
 
+/** SQLSTATEs of an object on which others depend, or whose column a view uses. */
+const IN_THE_WAY = ['2BP01', '0A000']
+const CLEAR_THE_WAY =
+  'First drop that, or ask its owner to. For the tables of a module: app module-remove --purge'
+
+type ServerReason = Error & { readonly code?: string; readonly detail?: string }
+
 /** @throws {MigrationError} for an error in the text: `<failed>: <reason>. <remedy>` */
 export function* run(text: string, failed: string, remedy: string): SchemaSteps<void> {
   try {
     yield text
   } catch (error) {
-    const { message: reason } = ((error as Error).cause ?? error) as Error
-    throw new MigrationError(`${failed}: ${reason}. ${remedy}`, { cause: error })
+    const { message, code = '', detail } = ((error as Error).cause ?? error) as ServerReason
+    // PostgreSQL names in the detail what depends on it: views and foreign keys of others, too.
+    const isInTheWay = detail !== undefined && IN_THE_WAY.includes(code)
+    const reason = isInTheWay ? `${message}: ${detail.replaceAll('\n', '; ')}` : message
+    throw new MigrationError(`${failed}: ${reason}. ${isInTheWay ? CLEAR_THE_WAY : remedy}`, { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry } from '../port/storage.ts'
+import type { Dialect, SchemaSteps } from './dialect.ts'
 import { isOwn, type SchemaObject } from './foreign-change.ts'
 
 /** Whether the tables with this prefix are the host's, which has the ledger among them. */
@@ -32,5 +33,12 @@ export function prefixesOf(ledger: readonly LedgerEntry[], module: string): stri
   return [...prefixes]
 }
 
-export const isOwnObject = (prefixes: readonly string[]) => (object: SchemaObject) =>
-  prefixes.some((prefix) => isOwn(prefix, object.name))
+/** Tests whether an object is a module's: by its name, and by the owner of its table. */
+export function* isOwnObject(
+  { ofOthers }: Pick<Dialect, 'ofOthers'>,
+  prefixes: readonly string[],
+): SchemaSteps<(object: SchemaObject) => boolean> {
+  const rows: { name: string }[] = ofOthers ? yield ofOthers : []
+  const others = new Set(rows.map(({ name }) => name))
+  return ({ name, table }) => prefixes.some((prefix) => isOwn(prefix, name)) && !others.has(table)
+}

@@ -10,7 +10,7 @@ import { isOwnObject, prefixesOf } from './module-prefixes.ts'
 export function* purgeModule(dialect: Dialect, module: string, record?: Sql): SchemaSteps<ModuleData> {
   const ledger = yield* readLedger(dialect)
   if (!ledger.some((entry) => entry.module === module)) return { module, tables: [] }
-  const isTheirs = isOwnObject(prefixesOf(ledger, module))
+  const isTheirs = yield* isOwnObject(dialect, prefixesOf(ledger, module))
   const objects: SchemaObject[] = yield dialect.objects
   const tables = yield* dialect.drop(module, objects.filter(isTheirs))
   const rest: SchemaObject[] = yield dialect.objects

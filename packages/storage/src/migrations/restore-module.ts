@@ -32,7 +32,7 @@ export function* restoreModule(
     throw inTheWay(module, `its migration ${present.at(-1)?.name} is applied to the database`)
   const prefixes = prefixesOf([...ledger, ...entries], module)
   const objects: SchemaObject[] = yield dialect.objects
-  const taken = objects.find(isOwnObject(prefixes))
+  const taken = objects.find(yield* isOwnObject(dialect, prefixes))
   if (taken !== undefined) throw inTheWay(module, `the ${taken.type} "${taken.name}" exists`)
   const tables = yield* copy(prefixes)
   yield* assertKeysHold(

@@ -6,6 +6,7 @@ import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts
 import { quoted } from '../port/quoted.ts'
 import type { DatabaseSchema, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { CATALOG } from './catalog.ts'
+import { RELATIONS_OF_OTHERS } from './own-relations.ts'
 
 /** With its form on SQLite too: modules are probed on SQLite before their installation. */
 export interface PostgresLedgerEntry extends LedgerEntry {
@@ -59,6 +60,7 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
   }),
 
   objects: new Sql([CATALOG], []),
+  ofOthers: new Sql([RELATIONS_OF_OTHERS], []),
 
   *alone(work) {
     const schema = `mortise_rehearsal_${randomBytes(6).toString('hex')}`

@@ -1,6 +1,8 @@
 import type { PortableTable } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import type { Query } from './change-schema.ts'
+import { readPrefixes } from './foreign-objects.ts'
+import { isOwnRelation } from './own-relations.ts'
 
 const TABLES = `
 SELECT c.relname AS name,
@@ -15,11 +17,12 @@ SELECT c.relname AS name,
     WHERE i.indrelid = c.oid AND i.indisprimary AND a.attrelid = c.oid AND a.attnum = key.attnum) AS key
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'mortise_migration'
+  AND ${isOwnRelation('$1')}
 ORDER BY c.relname`
 
-/** The tables in the schema of the session, by name, without the ledger. */
+/** The application's tables in the schema of the session, by name, without the ledger. */
 export async function readTables(query: Query): Promise<PortableTable[]> {
-  const { rows } = await query(TABLES)
+  const { rows } = await query(TABLES, [await readPrefixes(query)])
   return rows.map(({ name, columns, key }): PortableTable => {
     const all: PortableTable['columns'] = JSON.parse(columns ?? '[]')
     return { name, columns: all, key: key === null ? all.map((column) => column.name) : JSON.parse(key) }

@@ -1,0 +1,20 @@
+import { databaseAddress, type ForeignObject, postgresData, readConfig } from '@mortise/host'
+
+/** `the view "totals" of the role "analyst", on cart` */
+export const describeForeign = ({ type, name, owner, needs }: ForeignObject): string =>
+  `the ${type} "${name}" of the role "${owner}"${needs.length === 0 ? '' : `, on ${needs.join(', ')}`}`
+
+/** @throws {StorageUnreachableError} */
+export const foreignObjects = async (url: string): Promise<ForeignObject[]> =>
+  await (await postgresData()).readForeignObjects(url)
+
+/**
+ * The tables and views in the application's schema that a backup leaves out, for people. Empty on
+ * SQLite, whose file is copied as a whole, and while the server cannot be asked.
+ */
+export async function leftOut(directory: string): Promise<string[]> {
+  const place = databaseAddress(await readConfig(directory))
+  if ('file' in place) return []
+  const objects = await foreignObjects(place.url).catch(() => [])
+  return objects.filter(({ isInSchema }) => isInSchema).map(describeForeign)
+}
