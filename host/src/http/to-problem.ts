@@ -84,6 +84,11 @@ const databaseProblems: Partial<
   Record<DatabaseError['kind'], readonly [Code, detail: string, seconds?: string]>
 > = {
   busy: ['busy', 'The server has too many concurrent writes; nothing was changed. Try again.', '1'],
+  'too-long': [
+    'busy',
+    'The server has searched for as long as one request may, and found too little; nothing was changed. Send other filters, or try again later.',
+    '5',
+  ],
   full: [
     'storage-full',
     'The server has no free disk space; nothing was changed. Reads continue. Try again later.',

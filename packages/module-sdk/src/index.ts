@@ -98,6 +98,7 @@ export {
   type RouteResponse,
   respond,
   run,
+  type SnapshotOptions,
   type Statement,
   type Step,
   send,

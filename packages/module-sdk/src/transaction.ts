@@ -199,6 +199,16 @@ export interface ReadOptions {
   readonly long?: boolean
 }
 
+/** How several reads of one moment run. */
+export interface SnapshotOptions extends ReadOptions {
+  /**
+   * After so many milliseconds, the wait for a thread included, it ends with the DatabaseError
+   * `too-long`: the response is 503. That happens between two statements, so let each one read a
+   * bounded number of rows.
+   */
+  readonly within?: number
+}
+
 /** The database for modules, independent of the engine. */
 export interface Database {
   /**
@@ -213,7 +223,7 @@ export interface Database {
    * Several reads of the same moment.
    * @throws {DatabaseError} `read-only` for a write
    */
-  snapshot<Result>(steps: () => Transaction<Result>, options?: ReadOptions): Promise<Result>
+  snapshot<Result>(steps: () => Transaction<Result>, options?: SnapshotOptions): Promise<Result>
   /**
    * All or nothing. Resolves when the commit is durable. An error from `steps` rolls the
    * transaction back and rejects. Inside a request use `request.transaction`, which decides the
@@ -231,6 +241,7 @@ export type DatabaseErrorKind =
   | 'no-row' // one() found nothing
   | 'busy' // locked, or a conflict after all retries: try again later
   | 'read-only' // a write inside a snapshot
+  | 'too-long' // a snapshot took longer than its `within`
   | 'refused' // a statement that modules must not run, such as COMMIT
   | 'full' // no space to write: nothing was changed, reads continue
   | 'held' // the data move to another database, and writes are refused meanwhile

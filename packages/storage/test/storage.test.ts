@@ -338,3 +338,16 @@ testOnEngines('close() finishes what has begun', async (t, open) => {
   )
   await t.rejects(storage.migrate([]), closed)
 })
+
+testOnEngines('a snapshot ends when it has taken its time, wherever it runs', async (t, open) => {
+  const storage = await open(SCHEMA)
+  function* endless(): Transaction<never> {
+    for (;;) yield* many(items)
+  }
+  for (const long of [true, false])
+    await t.rejects(storage.snapshot(endless, { long, within: 30 }), {
+      name: 'DatabaseError',
+      kind: 'too-long',
+    })
+  t.strictSame(await storage.snapshot(() => many(items), { long: true, within: 60_000 }), [])
+})

@@ -1,4 +1,4 @@
-import type { ReadOptions } from '@mortise/module-sdk'
+import type { SnapshotOptions } from '@mortise/module-sdk'
 import { Sql, sql } from '@mortise/module-sdk/sql'
 import {
   DatabaseError,
@@ -26,6 +26,7 @@ import type {
   Storage,
   StorageObserver,
 } from '../port/storage.ts'
+import { within } from '../port/within.ts'
 import { changeSchema, type Query, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
@@ -134,9 +135,13 @@ export class PostgresStorage implements Storage {
     return firstOf(await this.many<Row>(query))
   }
 
-  snapshot<Result>(steps: () => Transaction<Result>, { long }: ReadOptions = {}): Promise<Result> {
-    const alone = () => this.#attempt(SNAPSHOT, steps)
-    return this.#work(long ? alone : () => this.#snapshots.run(steps, alone))
+  snapshot<Result>(
+    steps: () => Transaction<Result>,
+    { long, within: limit }: SnapshotOptions = {},
+  ): Promise<Result> {
+    const limited = within(steps, limit)
+    const alone = () => this.#attempt(SNAPSHOT, limited)
+    return this.#work(long ? alone : () => this.#snapshots.run(limited, alone))
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {

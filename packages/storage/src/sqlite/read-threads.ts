@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Sql } from '@mortise/module-sdk'
 import { assertFewRows } from '../port/read-limit.ts'
+import { tooLong } from '../port/within.ts'
 import type { ReadOrder, ReadPiece } from './read-thread.ts'
 import { deserializeError } from './serialized-error.ts'
 
@@ -102,17 +103,36 @@ export class ReadThreads {
     this.#file = file
   }
 
-  /** Runs `work` with exclusive use of a thread; later calls wait for one. */
-  async with<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
+  /**
+   * Runs `work` with exclusive use of a thread; later calls wait for one.
+   * @param limit the longest wait, in milliseconds
+   */
+  async with<Result>(work: (thread: ReadThread) => Promise<Result>, limit?: number): Promise<Result> {
     if (this.#closed !== undefined) throw this.#closed
-    const waiting = Promise.withResolvers<ReadThread>()
-    this.#queue.push(waiting)
-    this.#serve()
-    const thread = await waiting.promise
+    const thread = await this.#next(limit)
     try {
       return await work(thread)
     } finally {
       this.#giveBack(thread)
+    }
+  }
+
+  async #next(limit: number | undefined): Promise<ReadThread> {
+    const waiting = Promise.withResolvers<ReadThread>()
+    this.#queue.push(waiting)
+    this.#serve()
+    if (limit === undefined) return waiting.promise
+    const giveUp = () => {
+      const at = this.#queue.indexOf(waiting)
+      if (at === -1) return
+      this.#queue.splice(at, 1)
+      waiting.reject(tooLong(limit))
+    }
+    const timer = setTimeout(giveUp, limit)
+    try {
+      return await waiting.promise
+    } finally {
+      clearTimeout(timer)
     }
   }
 

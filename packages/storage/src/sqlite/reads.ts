@@ -1,9 +1,10 @@
-import type { ReadOptions } from '@mortise/module-sdk'
+import type { ReadOptions, SnapshotOptions } from '@mortise/module-sdk'
 import { type Sql, sql } from '@mortise/module-sdk/sql'
 import type { Step, Transaction } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError } from '../port/errors.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { driveAsync, generatorOf, type Outbox, StepReader } from '../port/steps.ts'
+import { within } from '../port/within.ts'
 import { type Connection, driveOn, type PreparedStatement } from './connection.ts'
 import { type ReadThread, ReadThreads } from './read-threads.ts'
 
@@ -61,13 +62,17 @@ export class Reads {
     return this.#onLoop(query, (prepared) => this.#connection.first<Row>(query, prepared))
   }
 
-  snapshot<Result>(steps: () => Transaction<Result>, { long }: ReadOptions = {}): Result | Promise<Result> {
-    if (long) return this.#inThread((thread) => this.#snapshotIn(thread, steps))
+  snapshot<Result>(
+    steps: () => Transaction<Result>,
+    { long, within: limit }: SnapshotOptions = {},
+  ): Result | Promise<Result> {
+    const limited = within(steps, limit)
+    if (long) return this.#inThread((thread) => this.#snapshotIn(thread, limited), limit)
     const connection = this.#connection
     const held = this.#held
     if (held === undefined) connection.begin()
     try {
-      return driveOn(this.#timed, steps, this.#read)
+      return driveOn(this.#timed, limited, this.#read)
     } finally {
       if (held === undefined && connection.inTransaction) connection.rollback()
     }
@@ -101,8 +106,8 @@ export class Reads {
   }
 
   /** What a thread has read may be newer than the open read. */
-  async #inThread<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
-    const result = await this.#threads.with(work)
+  async #inThread<Result>(work: (thread: ReadThread) => Promise<Result>, limit?: number): Promise<Result> {
+    const result = await this.#threads.with(work, limit)
     await this.#held?.promise
     return result
   }

@@ -1,4 +1,4 @@
-import type { ReadOptions } from '@mortise/module-sdk'
+import type { ReadOptions, SnapshotOptions } from '@mortise/module-sdk'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/transaction'
 import type { FileLock } from '../files/file-lock.ts'
@@ -128,7 +128,7 @@ export class SqliteStorage implements Storage {
     return row === undefined ? firstOf<Row>([]) : row
   }
 
-  snapshot<Result>(steps: () => Transaction<Result>, options?: ReadOptions): Promise<Result> {
+  snapshot<Result>(steps: () => Transaction<Result>, options?: SnapshotOptions): Promise<Result> {
     return this.#reading(() => this.#reads.snapshot(steps, options))
   }
 

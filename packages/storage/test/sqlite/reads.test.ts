@@ -125,3 +125,19 @@ t.test('many at once return rows, and reject once the storage is closed', async 
   await t.rejects(late, /closed/)
   await closing
 })
+
+t.test('a read that waits for a thread waits no longer than it may', async (t) => {
+  const storage = await temporaryStorage(t, SCHEMA)
+  let isOver = false
+  function* busy(): Transaction<void> {
+    while (!isOver) yield* one(count)
+  }
+  const others = [1, 2].map(() => storage.snapshot(busy, long))
+  await t.rejects(
+    storage.snapshot(() => one(count), { long: true, within: 20 }),
+    { kind: 'too-long' },
+  )
+  isOver = true
+  await Promise.all(others)
+  t.strictSame(await storage.snapshot(() => one(count), { long: true, within: 60_000 }), { count: 12_000 })
+})
