@@ -219,17 +219,17 @@ export function listPurchases<Item extends { readonly id: string }>(
   listed: ListedPurchases,
   toItem: (row: PurchaseRow) => Item,
 ): Transaction<Page<Item> | CursorPage<Item>> {
-  const { owner, statuses: chosen, reader } = listed
-  const where = { ...ownedBy(owner), status: chosen ?? statuses }
+  const { owner, statuses: chosen, reader, number } = listed
+  const only = number === undefined ? {} : { seq: number }
+  const where = { ...ownedBy(owner), status: chosen ?? statuses, ...only }
   return purchases.read(query, { where, filter: filterOf(listed), known: ownedBy(reader) }, toItem)
 }
 
-function filterOf({ after, before, product, number }: ListedPurchases): Sql | undefined {
+function filterOf({ after, before, product }: ListedPurchases): Sql | undefined {
   const conditions = [
     ...(after === undefined ? [] : [sql`created_at > ${after}`]),
     ...(before === undefined ? [] : [sql`created_at < ${before}`]),
     ...(product === undefined ? [] : [hasItemOf(product)]),
-    ...(number === undefined ? [] : [sql`seq = ${number}`]),
   ]
   return conditions.length === 0 ? undefined : join(conditions, ' AND ')
 }

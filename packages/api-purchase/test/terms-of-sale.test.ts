@@ -1,8 +1,9 @@
 import type { CatalogContract } from '@mortise/api-product/contract'
-import { type Audit, type Caller, sql, type Transaction } from '@mortise/module-sdk'
+import { type Audit, type Caller, run, sql, type Transaction } from '@mortise/module-sdk'
 import type { TestHost } from '@mortise/module-testkit'
 import { giveBackLate } from '../src/sale.ts'
 import { changeStatus, expirePending, removePurchase } from '../src/service.ts'
+import { fillPurchases } from './fill-purchases.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 import { buy, euros, sell, shop, stockOf } from './shop.ts'
 
@@ -181,3 +182,31 @@ async function givenBack(
   })
   return given
 }
+
+testOnEngines('a filter finds few of many purchases', async (t) => {
+  const { database, user } = await purchaseHost(t, { rehearse: false })
+  const clerk = user('clerk', 'purchase:read')
+  await database.transaction(() =>
+    fillPurchases({
+      last: 0,
+      count: 3_000,
+      id: sql`'purchase_' || n`,
+      owner: sql`'user:' || (n % 3)`,
+      status: sql`CASE WHEN n % 2 = 0 THEN 'cancelled' ELSE 'pending' END`,
+      at: sql`n * 1000`,
+    }),
+  )
+  await database.transaction(() =>
+    run(sql`UPDATE purchase_item SET product = 'cup' WHERE purchase_seq % 700 = 0`),
+  )
+  const found = async (query: string) => {
+    const page = (await clerk.get(`/purchase?owner=*&${query}`)).json()
+    return [page.data.map(({ number }: { number: number }) => number), page.total]
+  }
+  t.strictSame(await found('product=cup'), [[2800, 2100, 1400, 700], 4])
+  t.strictSame(await found('product=cup&rpp=1&page=4'), [[700], 4])
+  t.strictSame(await found('product=cup&status=pending'), [[], 0])
+  t.strictSame(await found('product=cup&rpp=2&after=purchase_2801'), [[2800, 2100], undefined])
+  t.strictSame(await found('createdBefore=1970-01-01T00:00:03.000Z'), [[2, 1], 2])
+  t.strictSame(await found('createdAfter=1970-01-01T00:49:59.000Z'), [[3000], 1])
+})

@@ -19,7 +19,7 @@ export interface OrderedRows {
 }
 
 /** A part of the rows: those after a position in the order, or those up to a position. */
-interface Part {
+export interface Part {
   readonly after?: SqlValue | undefined
   readonly until?: SqlValue | undefined
 }

@@ -1,8 +1,18 @@
 import { invalidRequest } from './common-problems.ts'
-import { conditionOf, countOf, type OrderedRows, positionsOf, type RowValues } from './ordered-rows.ts'
+import {
+  conditionOf,
+  countOf,
+  type OrderedRows,
+  type Part,
+  positionsOf,
+  type RowValues,
+} from './ordered-rows.ts'
 import type { CursorPage, Page } from './request.ts'
-import { identifier, type Sql, type SqlValue, sql } from './sql.ts'
+import { identifier, join, type Sql, type SqlValue, sql } from './sql.ts'
 import { many, maybeOne, one, type Transaction } from './transaction.ts'
+
+/** Rows that one statement tries a filter on: some milliseconds. */
+const TRIED = 1_000
 
 /** Pages end here, and a total is exact up to here: further rows are read with `after`. */
 export const MOST_PAGED = 10_000
@@ -33,7 +43,10 @@ export interface ListedRows {
    * these columns, then the position, serves any of their lists. The default is all rows.
    */
   readonly where?: RowValues | undefined
-  /** A further condition. It is tried on one row of `where` after the other. */
+  /**
+   * A further condition. It is tried on one row of `where` after the other, as many as it takes, in
+   * short statements: read it with `{ long: true, within: 2_000 }`.
+   */
   readonly filter?: Sql | undefined
   /** The rows whose ids are valid as `after` and `until`. The default is `where`. */
   readonly known?: RowValues | undefined
@@ -82,8 +95,9 @@ export class PagedList<Row> {
     if (skipped >= MOST_PAGED) throw tooFar(rpp)
     const rows = this.#ordered(listed)
     const until = query.until === undefined ? undefined : yield* this.#find('until', query.until, listed)
-    const { total } = yield* one<{ total: number }>(countOf(rows, { until }, MOST_PAGED + 1))
-    const found = yield* this.#rowsAt(positionsOf(rows, { until }, rpp, skipped))
+    const { total, found } = yield* listed.filter
+      ? this.#pageOf(yield* this.#passing(rows, { until }, listed.filter, MOST_PAGED + 1), rpp, skipped)
+      : this.#pageAt(rows, until, rpp, skipped)
     const walk = this.#options.walks && { until: query.until ?? (yield* this.#first(listed)) }
     const counted = { total: Math.min(total, MOST_PAGED), totalIsExact: total <= MOST_PAGED }
     return { data: found.map(toItem), page, rpp, ...counted, ...walk }
@@ -102,22 +116,62 @@ export class PagedList<Row> {
     if (query.after === undefined) return yield* this.page(query, listed, toItem)
     const { rpp } = query
     const after = yield* this.#find('after', query.after, listed)
-    const found = yield* this.#rowsAt(positionsOf(this.#ordered(listed), { after }, rpp + 1))
+    const rows = this.#ordered(listed)
+    const found = yield* listed.filter
+      ? this.#rowsIn(yield* this.#passing(rows, { after }, listed.filter, rpp + 1))
+      : this.#rowsAt(sql`SELECT position FROM (${positionsOf(rows, { after }, rpp + 1)}) AS listed`)
     return { data: found.slice(0, rpp).map(toItem), rpp, more: found.length > rpp }
   }
 
-  #ordered({ where = {}, filter = sql`TRUE` }: ListedRows): OrderedRows {
-    const { ascending = false, where: always = sql`TRUE` } = this.#options
-    const condition = sql`(${always}) AND (${filter})`
+  *#pageAt(rows: OrderedRows, until: SqlValue | undefined, limit: number, offset: number) {
+    const { total } = yield* one<{ total: number }>(countOf(rows, { until }, MOST_PAGED + 1))
+    return {
+      total,
+      found: yield* this.#rowsAt(
+        sql`SELECT position FROM (${positionsOf(rows, { until }, limit, offset)}) AS listed`,
+      ),
+    }
+  }
+
+  *#pageOf(positions: readonly SqlValue[], limit: number, offset: number) {
+    return { total: positions.length, found: yield* this.#rowsIn(positions.slice(offset, offset + limit)) }
+  }
+
+  /** The positions of up to `most` rows of a part that pass the filter, in order. */
+  *#passing(rows: OrderedRows, part: Part, filter: Sql, most: number): Transaction<SqlValue[]> {
+    const passing: SqlValue[] = []
+    for (let { after } = part; ; ) {
+      const tried = { ...part, after }
+      const [last] = yield* many<{ position: SqlValue }>(positionsOf(rows, tried, 1, TRIED - 1))
+      const found = yield* many<{ position: SqlValue }>(sql`
+        SELECT ${this.#position} AS position FROM ${this.#table}
+        WHERE ${this.#position} IN (SELECT position FROM (${positionsOf(rows, tried, TRIED)}) AS tried) AND (${filter})
+        ORDER BY ${this.#position} ${this.#direction} LIMIT ${most - passing.length}`)
+      passing.push(...found.map(({ position }) => position))
+      if (!last || passing.length === most) return passing
+      after = last.position
+    }
+  }
+
+  #ordered({ where = {} }: ListedRows): OrderedRows {
+    const { ascending = false, where: condition = sql`TRUE` } = this.#options
     return { table: this.#table, position: this.#position, ascending, where, condition }
   }
 
+  get #direction(): Sql {
+    return this.#options.ascending ? sql`ASC` : sql`DESC`
+  }
+
+  *#rowsIn(positions: readonly SqlValue[]): Transaction<Row[]> {
+    return positions.length === 0 ? [] : yield* this.#rowsAt(join(positions.map((one) => sql`${one}`)))
+  }
+
+  /** @param positions values, or a SELECT of them */
   #rowsAt(positions: Sql): Transaction<Row[]> {
-    const direction = this.#options.ascending ? sql`ASC` : sql`DESC`
     return many<Row>(sql`
       SELECT ${this.#options.columns} FROM ${this.#table}
-      WHERE ${this.#position} IN (SELECT position FROM (${positions}) AS listed)
-      ORDER BY ${this.#position} ${direction}`)
+      WHERE ${this.#position} IN (${positions})
+      ORDER BY ${this.#position} ${this.#direction}`)
   }
 
   /** The id of the first row of `where`, or '' without any. */

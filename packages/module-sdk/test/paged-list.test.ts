@@ -110,6 +110,29 @@ t.test('a filter leaves rows out, and the start of the walk alone', async (t) =>
   })
 })
 
+t.test('a filter is tried on many rows, and each statement tries a limited number', async (t) => {
+  const { database, page, read } = fill(t, 0)
+  database.transaction(() =>
+    run(sql`
+      WITH RECURSIVE row (number) AS (VALUES (1) UNION ALL SELECT number + 1 FROM row WHERE number < 3500)
+      INSERT INTO note (id, owner, kind)
+      SELECT 'note_' || CAST(number AS INTEGER), 'ann', CASE WHEN number % 700 = 0 THEN 'odd' ELSE 'even' END FROM row`),
+  )
+  const odd = { ...anns, filter: sql`kind = 'odd'` }
+  t.match(page({}, odd), { data: ['note_3500', 'note_2800'], total: 5, totalIsExact: true })
+  t.match(page({ page: 3 }, odd), { data: ['note_700'], total: 5 })
+  t.match(page({ page: 4 }, odd), { data: [], total: 5 })
+  t.match(page({ until: 'note_2800' }, odd), { data: ['note_2800', 'note_2100'], total: 4 })
+  t.match(read({ after: 'note_2801' }, odd), { data: [{ id: 'note_2800' }, { id: 'note_2100' }], more: true })
+  t.match(read({ after: 'note_1401' }, odd), { data: [{ id: 'note_1400' }, { id: 'note_700' }], more: false })
+  t.match(page({}, { ...anns, filter: sql`kind = 'even'` }), {
+    data: ['note_3499', 'note_3498'],
+    total: 3495,
+  })
+  const oldest = new PagedList<Note>('note', { columns, position: 'seq', ascending: true })
+  t.match(page({ page: 2 }, odd, oldest), { data: ['note_2100', 'note_2800'], total: 5 })
+})
+
 t.test('several values of several columns are one list, in its order', async (t) => {
   const { ids, page, read, remove } = fill(t, 5)
   const kinds = { where: { owner: ['ann', 'carl'], kind: ['odd', 'even', 'none'] } }
