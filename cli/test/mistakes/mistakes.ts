@@ -575,6 +575,16 @@ export const together: readonly (readonly Mistake[])[] = [
       routes: ['GET /shelf-titles'],
     },
     {
+      name: 'a condition for each value that a caller sends',
+      rule: 'unbounded-conditions',
+      where: 'GET /shelf-words (index.js:',
+      body: `app.get('/shelf-words', { config, schema: { summary: 'x', querystring: Type.Object({ words: Type.Optional(Type.String({ examples: ['sea'] })) }), response: { 200: List(Book) } } }, async ({ caller, query }) => {
+        const words = (query.words ?? '').split(' ').map((word) => sql\`title <> \${word}\`)
+        return { data: await database.many(sql\`SELECT id, title FROM shelf WHERE owner = \${caller.id} AND \${words.reduce((all, one) => sql\`\${all} AND \${one}\`)} ORDER BY id LIMIT 50\`) }
+      })`,
+      routes: ['GET /shelf-words'],
+    },
+    {
       name: 'money as a fraction',
       rule: 'money',
       where: 'GET /shelf-value (index.js:',

@@ -5,6 +5,7 @@ import { foreignCounts } from './aggregates.ts'
 import { massAssignment } from './assignment.ts'
 import { endlessWork, jobsWithoutId } from './background.ts'
 import { claims } from './claims.ts'
+import { unboundedConditions } from './conditions.ts'
 import { effects } from './effects.ts'
 import { fileRules } from './files.ts'
 import { growthRules } from './growth.ts'
@@ -45,6 +46,7 @@ export const onceRules: readonly Rule<World>[] = [
   foreignCounts,
   versions,
   ...growthRules,
+  unboundedConditions,
   ...planRules,
   longReads,
   endlessWork,
