@@ -1,10 +1,17 @@
-import { type CursorPage, invalidRequest, type Page, type Transaction } from '@mortise/module-sdk'
+import {
+  type CursorPage,
+  type Database,
+  invalidRequest,
+  type Page,
+  type Transaction,
+} from '@mortise/module-sdk'
 import * as repository from './repository.ts'
 import { MAX_AMOUNT, type Product, type ProductQuery } from './schemas.ts'
 import { describe, toProduct } from './service.ts'
 import {
   inGroup,
   inOrder,
+  MOST_WORDS,
   type Order,
   placeOf,
   pricedFrom,
@@ -15,32 +22,100 @@ import {
 
 /**
  * The list of products. If few products are in one of the filters, they are read and sorted.
- * Otherwise the list is read in its order until the page is full, which is soon.
+ * Otherwise the list is read in its order until the page is full, which is soon for most. A filter
+ * costs a lookup for each product that is read, so lookups are counted: a request that needs many
+ * continues beside the event loop, in short statements, and for a limited time.
  */
 
 const FEW = 1_000
 /** A total is exact up to here, and pages end here: with a filter each row costs more. */
 const MOST_PAGED = { all: 10_000, filtered: 1_000 }
+/** Lookups of a request on the event loop, and of one statement beside it. */
+const LOOKUPS = { soon: 2_000, long: 10_000 }
+/** How long a request may read beside the event loop, in milliseconds. */
+const WITHIN = 2_000
 
-/** Read it in a snapshot. */
-export function* listProducts(query: ProductQuery): Transaction<Page<Product> | CursorPage<Product>> {
-  const selection = yield* selectionOf(query)
-  const { page, rpp, after } = query
-  if (after !== undefined) {
-    const rows = yield* repository.findProducts(selection, rpp + 1, 0)
-    return { data: rows.slice(0, rpp).map(toProduct), rpp, more: rows.length > rpp }
-  }
-  const most = selection.filters.length > 0 ? MOST_PAGED.filtered : MOST_PAGED.all
-  const skipped = (page - 1) * rpp
-  if (skipped >= most) throw tooFar(most, rpp)
-  // Where many products are in each filter, a count would read the whole list.
-  const isCounted = selection.filters.length === 0 || selection.narrow !== undefined
-  const count = isCounted ? yield* repository.countProducts(selection, most + 1) : most + 1
-  const rows = yield* repository.findProducts(selection, rpp, skipped)
-  return { data: rows.map(toProduct), page, rpp, total: Math.min(count, most), totalIsExact: count <= most }
+type Listed = Page<Product> | CursorPage<Product>
+
+export async function listProducts(database: Database, query: ProductQuery): Promise<Listed> {
+  const soon = await database.snapshot(() => list(query, false))
+  return (
+    soon ?? ((await database.snapshot(() => list(query, true), { long: true, within: WITHIN })) as Listed)
+  )
 }
 
-function* selectionOf(query: ProductQuery): Transaction<repository.Selection> {
+/** Undefined without `isLong`, if it needs too many lookups. */
+function* list(query: ProductQuery, isLong: boolean): Transaction<Listed | undefined> {
+  const { page, rpp, after } = query
+  const { part, filters } = yield* selectionOf(query)
+  const most = filters.length > 0 ? MOST_PAGED.filtered : MOST_PAGED.all
+  const skipped = after === undefined ? (page - 1) * rpp : 0
+  if (skipped >= most) throw tooFar(most, rpp)
+  const wanted = after === undefined ? rpp : rpp + 1
+  const found = yield* filters.length === 0
+    ? listed(part, skipped, wanted, most)
+    : filtered(part, filters, skipped, wanted, isLong)
+  if (!found) return undefined
+  const rows = yield* repository.findListed(found.places)
+  const data = rows.slice(0, rpp).map(toProduct)
+  if (after !== undefined) return { data, rpp, more: rows.length > rpp }
+  const { count = most + 1 } = found
+  return { data, page, rpp, total: Math.min(count, most), totalIsExact: count <= most }
+}
+
+interface Found {
+  readonly places: readonly repository.Place[]
+  /** The number of all places. Undefined if a count would read the whole list. */
+  readonly count?: number
+}
+
+function* listed(part: repository.Part, skipped: number, wanted: number, most: number): Transaction<Found> {
+  const count = yield* repository.countPlaces(part, most + 1)
+  return { places: yield* repository.findPlaces(part, wanted, skipped), count }
+}
+
+function* filtered(
+  part: repository.Part,
+  filters: readonly Range[],
+  skipped: number,
+  wanted: number,
+  isLong: boolean,
+): Transaction<Found | undefined> {
+  const counts = yield* repository.countTerms(filters, FEW + 1)
+  const least = Math.min(...counts)
+  if (least > FEW) return yield* walk(part, filters, skipped, wanted, isLong)
+  if (!isLong && least * filters.length > LOOKUPS.soon) return undefined
+  const few = filters[counts.indexOf(least)] as Range
+  const others = filters.filter((range) => range !== few)
+  const places = yield* repository.findFew(part, few, others)
+  return { places: places.slice(skipped, skipped + wanted), count: places.length }
+}
+
+/** Reads the list in its order, some places at a time. */
+function* walk(
+  part: repository.Part,
+  filters: readonly Range[],
+  skipped: number,
+  wanted: number,
+  isLong: boolean,
+): Transaction<Found | undefined> {
+  const size = Math.ceil((isLong ? LOOKUPS.long : LOOKUPS.soon) / filters.length)
+  const places: repository.Place[] = []
+  for (let { after } = part; ; ) {
+    const [end] = yield* repository.findPlaces({ ...part, after }, 1, size - 1)
+    const missing = skipped + wanted - places.length
+    const some = yield* repository.findMatches({ ...part, after, end }, filters, missing)
+    places.push(...some)
+    if (some.length === missing) return { places: places.slice(skipped) }
+    if (end === undefined) return { places: places.slice(skipped), count: places.length }
+    if (!isLong) return undefined
+    after = end
+  }
+}
+
+function* selectionOf(
+  query: ProductQuery,
+): Transaction<{ part: repository.Part; filters: readonly Range[] }> {
   const { currency, minPrice = 0, maxPrice = MAX_AMOUNT, after } = query
   const active = query.active === 'true'
   const descending = query.sort.startsWith('-')
@@ -51,20 +126,26 @@ function* selectionOf(query: ProductQuery): Transaction<repository.Selection> {
     order === 'price'
       ? [prices[0] as Range, filtersOf(query)]
       : [inOrder(order, active), [...prices, ...filtersOf(query)]]
-  const selection = { listed, descending, filters, narrow: yield* narrowest(filters) }
-  if (after === undefined) return selection
+  if (after === undefined) return { part: { listed, descending }, filters }
   const row = yield* repository.findOnceListed(after)
   const term = row && placeOf(describe(row), order, active, currency)
   if (term === undefined) throw unknownCursor()
-  return { ...selection, after: { term, id: after } }
+  return { part: { listed, descending, after: { term, product: after } }, filters }
 }
 
 function filtersOf({ q, group, attributes }: ProductQuery): Range[] {
   return [
-    ...(q === undefined ? [] : withWords(q)),
+    ...(q === undefined ? [] : wordsOf(q)),
     ...(group === undefined ? [] : [inGroup(group)]),
     ...pairsOf(attributes).map(([name, value]) => withAttribute(name, value)),
   ]
+}
+
+/** @throws {Problem} `invalid-request` for too many words */
+function wordsOf(q: string): Range[] {
+  const ranges = withWords(q)
+  if (ranges.length <= MOST_WORDS) return ranges
+  throw invalidRequest({ parameter: 'q', detail: `must have at most ${MOST_WORDS} words` })
 }
 
 /**
@@ -82,14 +163,6 @@ function pairsOf(attributes = ''): [name: string, value: string][] {
   if (new Set(pairs.map(([name]) => name)).size < pairs.length)
     throw invalidRequest({ parameter: 'attributes', detail: 'must have each name once' })
   return pairs
-}
-
-/** The filter with the fewest products, if they are few. */
-function* narrowest(filters: readonly Range[]): Transaction<Range | undefined> {
-  if (filters.length === 0) return undefined
-  const counts = yield* repository.countTerms(filters, FEW + 1)
-  const least = Math.min(...counts)
-  return least > FEW ? undefined : filters[counts.indexOf(least)]
 }
 
 function assertCurrency({ currency, minPrice, maxPrice }: ProductQuery, order: Order): void {

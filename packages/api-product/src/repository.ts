@@ -12,7 +12,7 @@ import {
   sql,
 } from '@mortise/module-sdk'
 import type { Product } from './schemas.ts'
-import type { Range } from './terms.ts'
+import { type Range, RULES } from './terms.ts'
 
 /**
  * The statements of products. A deleted product keeps its row, without terms, so every search by id
@@ -54,13 +54,13 @@ export const findOnceListed = (id: string) =>
 export const insertProduct = (row: ProductRow) =>
   maybeOne<ProductRow>(sql`
     INSERT INTO product
-      (id, identity, name, description, images, attributes, group_id, prices, stock, active, version, created_at, updated_at)
+      (id, identity, name, description, images, attributes, group_id, prices, stock, active, rules, version, created_at, updated_at)
     VALUES (${row.id}, ${row.identity}, ${row.name}, ${row.description}, ${row.images}, ${row.attributes}, ${row.group},
-      ${row.prices}, ${row.stock}, ${row.active}, ${row.version}, ${row.createdAt}, ${row.updatedAt})
+      ${row.prices}, ${row.stock}, ${row.active}, ${RULES}, ${row.version}, ${row.createdAt}, ${row.updatedAt})
     ON CONFLICT (id) DO UPDATE SET
       identity = excluded.identity, name = excluded.name, description = excluded.description, images = excluded.images,
       attributes = excluded.attributes, group_id = excluded.group_id, prices = excluded.prices,
-      stock = excluded.stock, active = excluded.active, version = product.version + 1,
+      stock = excluded.stock, active = excluded.active, rules = excluded.rules, version = product.version + 1,
       created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = NULL
     WHERE product.deleted_at IS NOT NULL
     RETURNING ${columns}`)
@@ -71,7 +71,7 @@ export const updateProduct = (row: ProductRow, now: number) =>
     UPDATE product SET
       name = ${row.name}, description = ${row.description}, images = ${row.images},
       attributes = ${row.attributes}, group_id = ${row.group}, prices = ${row.prices}, stock = ${row.stock},
-      active = ${row.active}, version = version + 1, updated_at = ${now}
+      active = ${row.active}, rules = ${RULES}, version = version + 1, updated_at = ${now}
     WHERE id = ${row.id} RETURNING ${columns}`)
 
 export const deleteProduct = (id: string, now: number) =>
@@ -86,33 +86,38 @@ export const allProducts = (database: Database, after: string) =>
     sql`SELECT ${columns} FROM product WHERE id > ${after} AND deleted_at IS NULL ORDER BY id LIMIT 200`,
   )
 
-export function* replaceTerms(id: string, before: readonly string[], after: readonly string[]) {
-  const without = (terms: readonly string[], others: readonly string[]) => {
-    const known = new Set(others)
-    return terms.filter((term) => !known.has(term))
-  }
-  const [gone, come] = [without(before, after), without(after, before)]
-  if (gone.length > 0) {
-    const terms = join(gone.map((term) => sql`${term}`))
-    yield* send(sql`DELETE FROM product_term WHERE product = ${id} AND term IN (${terms})`)
-  }
-  if (come.length > 0) {
-    const rows = join(come.map((term) => sql`(${term}, ${id})`))
-    yield* send(sql`INSERT INTO product_term (term, product) VALUES ${rows}`)
-  }
+/** Gives a product these terms, and no others. */
+export function* replaceTerms(id: string, terms: readonly string[]) {
+  const rows = terms.map((term) => sql`(${term}, ${id})`)
+  const others = rows.length === 0 ? sql`TRUE` : sql`term NOT IN (${join(terms.map((term) => sql`${term}`))})`
+  yield* send(sql`DELETE FROM product_term WHERE product = ${id} AND ${others}`)
+  if (rows.length > 0)
+    yield* send(sql`INSERT INTO product_term (term, product) VALUES ${join(rows)} ON CONFLICT DO NOTHING`)
 }
 
-/** A part of a list of products. */
-export interface Selection {
+/** Locks products whose terms older rules have made. Their index has the number of the rules. */
+export const lockOutdated = (limit: number) =>
+  many<ProductRow>(sql`
+    SELECT ${columns} FROM product WHERE rules < 1 AND deleted_at IS NULL ORDER BY id LIMIT ${limit} ${forUpdate}`)
+
+export const setRules = (ids: readonly string[]) =>
+  send(sql`UPDATE product SET rules = ${RULES} WHERE id ${amongThese(ids)}`)
+
+/** A product on a list: the place is its term there. */
+export interface Place {
+  readonly term: string
+  readonly product: string
+}
+
+/** A part of a list of products, in an order. */
+export interface Part {
   /** The list, which its terms order. */
   readonly listed: Range
   readonly descending: boolean
-  /** A product has a term in each. */
-  readonly filters: readonly Range[]
-  /** The one of the filters that few products are in: they are read, and not the whole list. */
-  readonly narrow?: Range | undefined
-  /** The place on the list after which the part begins. */
-  readonly after?: { readonly term: string; readonly id: string } | undefined
+  /** The place after which the part begins. */
+  readonly after?: Place | undefined
+  /** The place that it ends with. */
+  readonly end?: Place | undefined
 }
 
 /** Of each range the number of its terms, at most `most`. */
@@ -128,42 +133,68 @@ export function* countTerms(ranges: readonly Range[], most: number) {
   return rows.map(({ count }) => count)
 }
 
-export function* countProducts(selection: Selection, most: number) {
+export function* countPlaces(part: Part, most: number) {
   const { count } = yield* one<{ count: number }>(
-    sql`SELECT count(*) AS count FROM (SELECT 1 FROM (${placesOf(selection)}) AS place LIMIT ${most}) AS counted`,
+    sql`SELECT count(*) AS count FROM (SELECT 1 FROM product_term AS place WHERE ${isWithin(part)} LIMIT ${most}) AS counted`,
   )
   return count
 }
 
-export function findProducts(selection: Selection, limit: number, offset: number) {
-  const direction = selection.descending ? sql`DESC` : sql`ASC`
-  const order = sql`ORDER BY place.term ${direction}, place.product ${direction}`
-  return many<ProductRow>(sql`
-    SELECT ${columns}
-    FROM (SELECT term, product FROM (${placesOf(selection)}) AS place ${order} LIMIT ${limit} OFFSET ${offset}) AS place
-    JOIN product ON product.id = place.product ${order}`)
+/** Reads `offset` places, and those that it finds. */
+export const findPlaces = (part: Part, limit: number, offset = 0) =>
+  many<Place>(sql`
+    SELECT term, product FROM product_term AS place WHERE ${isWithin(part)}
+    ORDER BY ${inOrder(part)} LIMIT ${limit} OFFSET ${offset}`)
+
+/** The places of the products that have a term in each of the filters. Reads the part until there are so many. */
+export const findMatches = (part: Part, filters: readonly Range[], limit: number) =>
+  many<Place>(sql`
+    SELECT term, product FROM product_term AS place
+    WHERE ${join([isWithin(part), ...filters.map(has)], ' AND ')}
+    ORDER BY ${inOrder(part)} LIMIT ${limit}`)
+
+/** The same, for a filter with few products: reads these, and not the list. */
+export const findFew = (part: Part, few: Range, filters: readonly Range[]) =>
+  many<Place>(sql`
+    SELECT term, product
+    FROM (
+      SELECT ${firstOf(sql`found.product`, part.listed)} AS term, found.product
+      FROM (SELECT DISTINCT product FROM product_term WHERE ${isIn(sql`term`, few)}) AS found
+    ) AS place
+    WHERE ${join([sql`term IS NOT NULL`, isWithin(part), ...filters.map(has)], ' AND ')}
+    ORDER BY ${inOrder(part)}`)
+
+/** The products at these places, in their order. */
+export function* findListed(places: readonly Place[]) {
+  if (places.length === 0) return []
+  const rows = yield* many<ProductRow>(
+    sql`SELECT ${columns} FROM product WHERE id ${amongThese(places.map(({ product }) => product))}`,
+  )
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return places.flatMap(({ product }) => byId.get(product) ?? [])
 }
 
-/** The products of a selection, each with its place on the list. */
-function placesOf({ listed, filters, narrow, after, descending }: Selection): Sql {
-  const beyond = descending ? sql`<` : sql`>`
-  const others = filters.filter((range) => range !== narrow)
-  const conditions = [
-    sql`place.term IS NOT NULL`,
-    ...(after ? [sql`(place.term, place.product) ${beyond} (${after.term}, ${after.id})`] : []),
-    ...others.map((range) => sql`${firstOf(sql`place.product`, range)} IS NOT NULL`),
-  ]
-  const all = narrow
-    ? sql`SELECT ${firstOf(sql`found.product`, listed)} AS term, found.product
-        FROM (SELECT DISTINCT product FROM product_term WHERE ${isIn(sql`term`, narrow)}) AS found`
-    : sql`SELECT term, product FROM product_term WHERE ${isIn(sql`term`, listed)}`
-  return sql`SELECT place.term, place.product FROM (${all}) AS place WHERE ${join(conditions, ' AND ')}`
+const inOrder = ({ descending }: Part) => (descending ? sql`term DESC, product DESC` : sql`term, product`)
+
+/** Each end has one bound: with two an engine may begin at the wrong one, and read all places before. */
+function isWithin({ listed, descending, after, end }: Part): Sql {
+  const beyond = (operator: Sql, { term, product }: Place) =>
+    sql`(place.term, place.product) ${operator} (${term}, ${product})`
+  const [low, high] = descending ? [end, after] : [after, end]
+  const isFirst = low === undefined || low.term < listed.from
+  const isLast = high === undefined || high.term >= listed.to
+  const least = isFirst ? sql`place.term >= ${listed.from}` : beyond(descending ? sql`>=` : sql`>`, low)
+  const most = isLast ? sql`place.term < ${listed.to}` : beyond(descending ? sql`<` : sql`<=`, high)
+  return sql`${least} AND ${most}`
 }
 
 /**
- * The first term of a product in a range, or null. Neither engine makes a join of it, which may read
- * the whole range: PostgreSQL plans without knowing how large it is.
+ * Neither engine makes a join of it, which may read the whole range: PostgreSQL plans without knowing
+ * how large it is.
  */
+const has = (range: Range) => sql`${firstOf(sql`place.product`, range)} IS NOT NULL`
+
+/** The first term of a product in a range, or null. */
 const firstOf = (product: Sql, range: Range) => sql`(
   SELECT min(own.term) FROM product_term AS own WHERE own.product = ${product} AND ${isIn(sql`own.term`, range)})`
 

@@ -30,7 +30,7 @@ export function productRoutes(app: ModuleInstance, database: Database): void {
         response: { 200: CursorPageOf(Product), ...responses('invalid-request') },
       },
     },
-    async ({ query }, reply) => reply.paged(await database.snapshot(() => listProducts(query))),
+    async ({ query }, reply) => reply.paged(await listProducts(database, query)),
   )
 
   app.post(

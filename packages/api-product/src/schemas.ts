@@ -118,7 +118,8 @@ export const ProductQuery = Strict({
   q: Type.Optional(
     VisibleText({
       maxLength: 100,
-      description: 'words that each begin a word of the name or the id; case and accents do not matter',
+      description:
+        'words, at most 10, that each begin a word of the name or the id, or are inside one in scripts without blanks; case does not matter, nor do marks on Latin, Greek and Cyrillic letters',
       examples: ['espresso'],
     }),
   ),

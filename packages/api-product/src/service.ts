@@ -31,7 +31,7 @@ export function* createProduct(product: NewProduct, now = currentTime()): Transa
   const row = toRow({ id, ...rest }, made)
   const created = yield* repository.insertProduct(row)
   if (!created) throw problem('product-exists')
-  yield* repository.replaceTerms(id, [], termsOfRow(created))
+  yield* repository.replaceTerms(id, termsOfRow(created))
   return yield* changed('created', created)
 }
 
@@ -51,7 +51,7 @@ function* applyChange(row: repository.ProductRow, change: ProductChange, now: nu
   const next = toRow(wanted, row)
   if (JSON.stringify(next) === JSON.stringify(toRow(product, row))) return product
   const updated = yield* repository.updateProduct(next, now)
-  yield* repository.replaceTerms(row.id, termsOfRow(row), termsOfRow(updated))
+  yield* repository.replaceTerms(row.id, termsOfRow(updated))
   return yield* changed('changed', updated)
 }
 
@@ -77,9 +77,20 @@ export function* importProducts(
 export function* removeProduct(id: string, now = currentTime()): Transaction<Deleted> {
   const row = yield* find(id)
   yield* repository.deleteProduct(id, now)
-  yield* repository.replaceTerms(id, termsOfRow(row), [])
+  yield* repository.replaceTerms(id, [])
   yield* changed('deleted', row)
   return { id, deleted: true }
+}
+
+/** So many products are indexed in one transaction. */
+const INDEXED_AT_ONCE = 50
+
+/** Gives products with terms of older rules those of the present ones. Returns whether there may be more. */
+export function* indexOutdated(): Transaction<boolean> {
+  const rows = yield* repository.lockOutdated(INDEXED_AT_ONCE)
+  for (const row of rows) yield* repository.replaceTerms(row.id, termsOfRow(row))
+  if (rows.length > 0) yield* repository.setRules(rows.map(({ id }) => id))
+  return rows.length === INDEXED_AT_ONCE
 }
 
 function* changed(

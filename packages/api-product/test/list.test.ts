@@ -1,4 +1,7 @@
+import { join, many, run, send, sql } from '@mortise/module-sdk'
 import type { TestCaller } from '@mortise/module-testkit'
+import { indexOutdated } from '../src/service.ts'
+import { termsOf } from '../src/terms.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
 const ids = async (caller: TestCaller, query: string) => {
@@ -216,4 +219,145 @@ testOnEngines('pages end, and say how to read on', async (t) => {
     t.equal(found.statusCode, status, query)
     if (status === 400) t.match(found.json(), { errors: [{ parameter: 'page', detail: /after/ }] })
   }
+})
+
+testOnEngines('words are found as the readers of their script look for them', async (t) => {
+  const host = await productHost(t, { rehearse: false })
+  const names = {
+    coffee: '地域住民のためのコーヒー豆',
+    papa: 'パパのカップ',
+    baba: 'ババのカップ',
+    haha: 'ハハのカップ',
+    thai: 'กาแฟคั่วบด',
+    hindi: 'हिन्दी चाय',
+    korean: '원두 커피',
+    german: 'GROẞE Kanne',
+    turkish: 'İstanbul Işık',
+    greek: 'Καφές',
+    russian: 'Чёрный чай',
+    wide: 'ＡＢＣ１２３',
+    mixed: 'iPhone用ケース',
+    hebrew: 'שָׁלוֹם',
+  }
+  const products = Object.entries(names).map(([id, name]) => ({ id, name }))
+  await create(host.user('root', 'product:manage'), ...products)
+  const guest = host.guest()
+  for (const [q, found] of [
+    ['コーヒー', ['coffee']],
+    ['ｺｰﾋｰ', ['coffee']],
+    ['住民', ['coffee']],
+    ['豆', ['coffee']],
+    ['地域住民のためのコーヒー豆', ['coffee']],
+    ['豆 地域', ['coffee']],
+    ['ヒーコ', []],
+    ['地域住民のためのコーヒー粉', []],
+    ['ハハ', ['haha']],
+    ['パパ', ['papa']],
+    ['ﾊﾟﾊﾟ', ['papa']],
+    ['ババ', ['baba']],
+    ['カップ', ['haha', 'baba', 'papa']],
+    ['คั่ว', ['thai']],
+    ['चा', ['hindi']],
+    ['हिन्दी', ['hindi']],
+    ['हन', []],
+    ['커피', ['korean']],
+    ['피', []],
+    ['grosse', ['german']],
+    ['Große', ['german']],
+    ['istanbul', ['turkish']],
+    ['ISTANBUL isik', ['turkish']],
+    ['ışık', ['turkish']],
+    ['ΚΑΦΕΣ', ['greek']],
+    ['черный', ['russian']],
+    ['abc1', ['wide']],
+    ['iphone用ケース', ['mixed']],
+    ['ケース', ['mixed']],
+    ['phone', []],
+    ['שָׁלוֹם', ['hebrew']],
+  ] as const) {
+    t.strictSame(await ids(guest, `q=${encodeURIComponent(q)}`), found, q)
+  }
+  t.match((await guest.get('/product?q=a+b+c+d+e+f+g+h+i+j+k')).json(), {
+    status: 400,
+    errors: [{ parameter: 'q', detail: 'must have at most 10 words' }],
+  })
+})
+
+testOnEngines('terms of older rules are made again', async (t) => {
+  const { database, user } = await productHost(t, { rehearse: false })
+  const manager = user('root', 'product:manage')
+  const mugs = Array.from({ length: 51 }, (_, index) => ({ id: `mug-${index}`, name: 'パパ' }))
+  await create(manager, ...mugs)
+  await manager.delete('/product/mug-7')
+  const terms = () => database.many(sql`SELECT term, product FROM product_term ORDER BY term, product`)
+  const wanted = await terms()
+  await database.transaction(function* () {
+    yield* run(sql`UPDATE product SET rules = 0`)
+    yield* run(sql`DELETE FROM product_term WHERE term >= 'word:' AND term < 'word;'`)
+    yield* run(
+      sql`INSERT INTO product_term (term, product) SELECT 'word:ハハ', id FROM product WHERE id <> 'mug-7'`,
+    )
+  })
+  t.equal((await ids(manager, 'rpp=100&q=ハハ')).length, 50)
+  t.equal(await database.transaction(() => indexOutdated()), true)
+  t.equal(await database.transaction(() => indexOutdated()), false)
+  t.strictSame(await terms(), wanted)
+  await database.transaction(() => run(sql`UPDATE product SET rules = 0 WHERE id = 'mug-1'`))
+  await manager.patch('/product/mug-1', { name: 'ババ' }, { 'if-match': '*' })
+  t.strictSame(await ids(manager, 'q=ババ'), ['mug-1'])
+  t.strictSame(await database.transaction(() => many(sql`SELECT id FROM product WHERE rules < 1`)), [
+    { id: 'mug-7' },
+  ])
+})
+
+/** So many products have each of the words and attributes, and few have all. */
+const MANY = 2_200
+
+testOnEngines('filters that few of many products pass find them all', async (t) => {
+  const { database, guest } = await productHost(t, { rehearse: false })
+  const words = 'aa bb cc dd ee ff gg hh ii'
+  const shared = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`c${index}`, 'r']))
+  const isRare = (index: number) => index % 100 === 0
+  const products = Array.from({ length: MANY }, (_, index) => ({
+    id: `p-${index}`,
+    name: `${words} ${index % 2 === 0 ? 'zz' : 'xx'}`,
+    attributes: { ...shared, d: index % 2 === 1 || isRare(index) ? 'yes' : 'no' },
+    group: null,
+    prices: [euros(index)],
+    active: true,
+    createdAt: index,
+  }))
+  for (let at = 0; at < MANY; at += 200) {
+    const some = products.slice(at, at + 200)
+    await database.transaction(function* () {
+      const rows = some.map(
+        ({ id, name, attributes, prices, createdAt }) => sql`
+          (${id}, ${name}, '[]', ${JSON.stringify(attributes)}, ${JSON.stringify(prices)}, 1, 1, 1, ${createdAt}, 0)`,
+      )
+      yield* send(sql`
+        INSERT INTO product (id, name, images, attributes, prices, active, rules, version, created_at, updated_at)
+        VALUES ${join(rows)}`)
+      const terms = some.flatMap((one) => termsOf(one).map((term) => sql`(${term}, ${one.id})`))
+      yield* send(sql`INSERT INTO product_term (term, product) VALUES ${join(terms)}`)
+    })
+  }
+  const all = Object.keys(shared).map((name) => `${name}:r`)
+  const filters = `q=${words.replaceAll(' ', '+')}+zz&attributes=${[...all, 'd:yes'].join()}`
+  const wanted = products.filter((_, index) => isRare(index)).map(({ id }) => id)
+  for (const [sort, found] of [
+    ['createdAt', wanted],
+    ['-createdAt', wanted.toReversed()],
+    ['price&currency=EUR', wanted],
+    ['-price&currency=EUR', wanted.toReversed()],
+    ['-price&currency=EUR&minPrice=150&maxPrice=900', wanted.slice(2, 10).toReversed()],
+  ] as const) {
+    const query = `${filters}&sort=${sort}`
+    t.strictSame(await ids(guest(), `${query}&rpp=100`), found, sort)
+    t.strictSame(await ids(guest(), `${query}&rpp=5&page=2`), found.slice(5, 10), sort)
+    t.strictSame(await ids(guest(), `${query}&rpp=5&after=${found[3]}`), found.slice(4, 9), sort)
+    const last = (await guest().get(`/product?${query}&rpp=5&page=${Math.ceil(found.length / 5)}`)).json()
+    t.match(last, { total: found.length, totalIsExact: true })
+  }
+  t.strictSame(await ids(guest(), `${filters.replace('zz', 'xx')}&sort=name&rpp=1`), ['p-1'])
+  t.strictSame(await ids(guest(), `q=zz&attributes=d:yes`), wanted.toReversed().slice(0, 20))
 })
