@@ -198,6 +198,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           background,
           paths: new Map(hostPaths.map((path) => [path, 'the host'])),
           tables: tableOwners(modules),
+          guard: (prefix) => storage.guard(prefix),
           retiring: retirement.signal,
           operator: operatorOf({
             ...{ app: api, directory: config.directory, storage, tokens, metrics: read, publicUrl },

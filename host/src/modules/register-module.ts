@@ -9,7 +9,7 @@ import type {
   WorkOptions,
 } from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
-import type { StatementCheck } from '@mortise/storage'
+import type { StatementCheck, Storage } from '@mortise/storage'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
@@ -49,6 +49,7 @@ export interface ModuleEnvironment {
   /** The owner of each path so far: see `ownedPath`. */
   readonly paths: Map<string, string>
   readonly tables: TableOwners
+  readonly guard: Storage['guard']
   readonly retiring: AbortSignal
   readonly operator: Operator
   /** See `HostOptions`. */
@@ -71,7 +72,7 @@ export async function registerModule(
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
   const minutely = new Set<string>()
-  const check = ownTables(id, environment.tables)
+  const check = ownTables(id, await environment.guard(manifest.tables), environment.tables)
   claimPaths(module, environment.paths)
   try {
     await app.register(async (scope) => {

@@ -30,6 +30,7 @@ export {
   StorageUnreachableError,
   UnknownMigrationError,
 } from './port/errors.ts'
+export type { Guard, Offence } from './port/guard.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
 export type { Outbox } from './port/steps.ts'

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Engine } from '@mortise/module-sdk'
 import { engineNames, engines } from '../port/engines.ts'
 import { MigrationError } from '../port/errors.ts'
-import { refusedMigration } from '../port/refused-sql.ts'
 import type { MigrationSet } from '../port/storage.ts'
 
 /** One migration of a set, in the form for one engine. */
@@ -97,11 +96,7 @@ function pick(
   return files.find((file) => (file.engine ?? engine) === engine)?.file
 }
 
-async function readSql(set: MigrationSet, file: string): Promise<string> {
-  const text = await readFile(join(set.directory, file), 'utf8').catch((error: Error) => {
+const readSql = (set: MigrationSet, file: string): Promise<string> =>
+  readFile(join(set.directory, file), 'utf8').catch((error: Error) => {
     throw fault(set, file, `cannot be read: ${error.message}`, { cause: error })
   })
-  const reason = refusedMigration(text)
-  if (reason === undefined) return text
-  throw fault(set, file, `is refused: ${reason}`)
-}

@@ -10,6 +10,7 @@ import {
   notAStep,
 } from '@mortise/module-sdk/transaction'
 import { notingSteps, placeOf } from '@mortise/module-sdk/unrun-steps'
+import { LRUCache } from 'lru-cache'
 
 const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
 
@@ -148,7 +149,7 @@ export class StepReader {
   }
 }
 
-/** How many composed queries a check remembers. */
+/** How many texts a check remembers besides those of call sites. */
 const COMPOSED = 500
 
 /**
@@ -159,33 +160,40 @@ let passed: Step | undefined
 
 /** Decides about the statements of some code before they run, once about each distinct one. */
 export class StatementCheck {
-  readonly #refuse: (text: string) => string
+  readonly #refuse: (form: Sql) => string
+  readonly #form: (query: Sql) => Sql
   readonly #bySite = new WeakMap<readonly string[], string>()
-  readonly #byText = new Map<string, string>()
+  readonly #byText = new LRUCache<string, string>({ max: COMPOSED })
 
-  /** @param refuse why a statement may not run; '' for one that may */
-  constructor(refuse: (text: string) => string) {
+  /**
+   * @param refuse why a statement may not run; '' for one that may
+   * @param form the form of a query that the engine runs
+   */
+  constructor(refuse: (form: Sql) => string, form: (query: Sql) => Sql = (query) => query) {
     this.#refuse = refuse
+    this.#form = form
   }
 
   /** Undefined for a statement that may run. Anything but a query is the engine's to refuse. */
   refusal(query: Sql | undefined): DatabaseError | undefined {
     if (!Array.isArray(query?.strings)) return undefined
-    const reason = this.#reason(query.strings) || (query.postgres && this.#reason(query.postgres.strings))
-    return reason ? new DatabaseError('refused', reason) : undefined
+    const form = this.#form(query)
+    try {
+      const reason = this.#bySite.get(form.strings) ?? this.#judge(form)
+      return reason ? new DatabaseError('refused', reason) : undefined
+    } catch (error) {
+      // Of invalid SQL, which may become valid.
+      if (error instanceof DatabaseError) return error
+      throw error
+    }
   }
 
-  #reason(strings: readonly string[]): string {
-    const known = this.#bySite.get(strings)
-    if (known !== undefined) return known
+  #judge(form: Sql): string {
+    const { strings } = form
     const text = strings.join('?')
-    const reason = this.#byText.get(text) ?? this.#refuse(text)
-    if ('raw' in strings) {
-      this.#bySite.set(strings, reason)
-    } else {
-      if (this.#byText.size >= COMPOSED) this.#byText.clear()
-      this.#byText.set(text, reason)
-    }
+    const reason = this.#byText.get(text) ?? this.#refuse(form)
+    this.#byText.set(text, reason)
+    this.#bySite.set(strings, reason)
     return reason
   }
 

@@ -1,4 +1,5 @@
 import type { Database, Engine, Sql } from '@mortise/module-sdk'
+import type { Guard } from './guard.ts'
 
 export interface Refusing {
   /** The reason for refusals now; undefined otherwise. */
@@ -107,6 +108,11 @@ export interface Storage extends Database {
    */
   undo(migrations: readonly AppliedMigration[]): Promise<void>
   schema(): Promise<DatabaseSchema>
+  /**
+   * Judges the statements of one module before they run.
+   * @param prefix of its tables; undefined for a module without tables
+   */
+  guard(prefix: string | undefined): Promise<Guard>
   /**
    * Writes a copy as of one moment to `file`, while the database is in use. The file is for its
    * owner only, appears only when complete, and is durable when this resolves. Replaces an existing

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Client } from 'pg'
 
 /** How long a server may take to close a connection, in milliseconds. */
@@ -42,6 +43,20 @@ async function assertWritable(client: Client, timeout: number): Promise<void> {
   const { rows } = await client.query(question)
   if (rows[0].standby === 1) throw new Error('it is a read-only standby: use the primary')
 }
+
+const changed = new WeakSet<Client>()
+
+/**
+ * From now on notices each setting of the session that the server reports as changed: the time zone,
+ * the role, read-only, from PostgreSQL 18 on the search path.
+ */
+export function watchSession(client: Client): void {
+  const connection: EventEmitter = client.connection
+  connection.on('parameterStatus', () => changed.add(client))
+}
+
+/** Whether a statement has changed a setting, so that the next user must get another connection. */
+export const hasChangedSession = (client: Client) => changed.has(client)
 
 /** Sends what follows in this turn in one write, which is most of a short statement's cost. */
 export function sendTogether({ connection: { stream } }: Client): void {

@@ -3,10 +3,12 @@ import { Sql, sql } from '@mortise/module-sdk/sql'
 import type { Dialect } from '../migrations/dialect.ts'
 import { type ReadSet, readSets, run } from '../migrations/migrate.ts'
 import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts'
+import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { DatabaseSchema, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { CATALOG } from './catalog.ts'
 import { RELATIONS_OF_OTHERS } from './own-relations.ts'
+import { refusedMigration } from './refused-migration.ts'
 
 /** With its form on SQLite too: modules are probed on SQLite before their installation. */
 export interface PostgresLedgerEntry extends LedgerEntry {
@@ -24,10 +26,17 @@ export interface PortableMigration extends MigrationFile {
 /** @throws {MigrationError} if a file is unreadable, refused, or missing for one of the engines */
 export async function readPortableSets(sets: readonly MigrationSet[]): Promise<ReadSet<PortableMigration>[]> {
   const [own, sqlite] = await Promise.all([readSets(sets, 'postgres'), readSets(sets, 'sqlite')])
+  for (const { set, files } of own) for (const file of files) await assertAllowed(set, file)
   return own.map(({ set, files }, at) => ({
     set,
     files: files.map((file, index) => ({ ...file, sqlite: sqlite[at]?.files[index] as MigrationFile })),
   }))
+}
+
+/** @throws {MigrationError} for a statement that belongs to the engine */
+async function assertAllowed({ module }: MigrationSet, { path, up, down }: MigrationFile): Promise<void> {
+  const reason = (await refusedMigration(up)) ?? (await refusedMigration(down ?? ''))
+  if (reason !== undefined) throw new MigrationError(`${path} of ${module} is refused: ${reason}`)
 }
 
 /** PostgreSQL checks foreign keys itself. */

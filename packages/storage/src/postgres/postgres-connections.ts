@@ -4,7 +4,7 @@ import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig } from 'pg'
 import { type Reply, sendBatch } from './batch.ts'
-import { connect, cut, hangUp } from './client.ts'
+import { connect, cut, hangUp, hasChangedSession, watchSession } from './client.ts'
 import { Room } from './connection-budget.ts'
 import { isTooManyConnections, isUseless } from './database-error.ts'
 import { listen } from './listener.ts'
@@ -102,6 +102,10 @@ export class Connections {
     return this.#reachability.trouble
   }
 
+  get schema(): string {
+    return this.#place.schema
+  }
+
   /** The connections for transactions. */
   get pool(): Pick<Pool, 'open' | 'idle' | 'waiting'> {
     return this.#pool
@@ -136,7 +140,7 @@ export class Connections {
       broken = isUseless(error) || !(await session.rollback())
       throw error
     } finally {
-      this.#pool.release(client, broken)
+      this.#pool.release(client, broken || hasChangedSession(client))
     }
   }
 
@@ -247,6 +251,7 @@ export class Connections {
     this.#keep(client)
     await connect(client, CONNECT_TIMEOUT_MS)
     isConnected = true
+    watchSession(client)
     this.#noneSince = undefined
     return client
   }

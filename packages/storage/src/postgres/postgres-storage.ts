@@ -14,6 +14,7 @@ import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
 import { engines } from '../port/engines.ts'
 import { EngineError } from '../port/errors.ts'
+import type { Guard } from '../port/guard.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import { type Outbox, StepReader } from '../port/steps.ts'
@@ -33,6 +34,7 @@ import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
 import { drive } from './drive.ts'
 import type { Connections } from './postgres-connections.ts'
+import { postgresGuard } from './postgres-guard.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule, withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
@@ -169,6 +171,10 @@ export class PostgresStorage implements Storage {
 
   async schema(): Promise<DatabaseSchema> {
     return sqliteSchema(await this.#ledger())
+  }
+
+  async guard(prefix: string | undefined): Promise<Guard> {
+    return postgresGuard(this.#connections, prefix)
   }
 
   copyTo(file: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { hangUp, sendTogether } from './client.ts'
+import { hangUp, hasChangedSession, sendTogether } from './client.ts'
 import { isUseless } from './database-error.ts'
 
 export interface ReadersOptions {
@@ -32,7 +32,9 @@ export class Readers {
   async run<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     const reader = this.#choose()
     try {
-      return await reader.run(work)
+      const result = await reader.run(work)
+      if (reader.hasChanged) this.#giveUp(reader)
+      return result
     } catch (error) {
       if (!reader.isOpen || isUseless(error)) this.#giveUp(reader)
       throw error
@@ -79,6 +81,8 @@ class Reader {
   /** The number of pending reads. */
   pending = 0
   isOpen = false
+  /** See `hasChangedSession`. */
+  hasChanged = false
 
   constructor(connecting: Promise<Client>, onEnd: () => void) {
     this.#client = connecting
@@ -99,7 +103,9 @@ class Reader {
     try {
       const client = await this.#client
       sendTogether(client)
-      return await work(client)
+      const result = await work(client)
+      this.hasChanged = hasChangedSession(client)
+      return result
     } finally {
       this.pending -= 1
     }

@@ -1,6 +1,4 @@
 import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
-import { DatabaseError } from '@mortise/module-sdk/transaction'
-import { refusedStatement } from '../port/refused-sql.ts'
 
 /** A server keeps prepared statements per connection; other queries are planned each time. */
 const COMPOSED_STATEMENTS = 500
@@ -26,7 +24,6 @@ export class StatementTexts {
   readonly #byText = new Map<string, StatementText>()
   #composed = 0
 
-  /** @throws {DatabaseError} `refused` for a statement that modules may not run */
   get(query: Sql): BoundStatement {
     if (!(query instanceof Sql)) {
       throw new TypeError('this is not a query: write it with the sql`…` tag of @mortise/module-sdk')
@@ -48,7 +45,7 @@ export class StatementTexts {
 
   #findComposed(text: string): StatementText {
     if (!this.#byText.has(text)) {
-      if (this.#composed === COMPOSED_STATEMENTS) return { text: checked(text) }
+      if (this.#composed === COMPOSED_STATEMENTS) return { text }
       this.#composed += 1
     }
     return this.#name(text)
@@ -58,7 +55,7 @@ export class StatementTexts {
   #name(text: string): StatementText {
     const known = this.#byText.get(text)
     if (known !== undefined) return known
-    const statement = { text: checked(text), name: `s${this.#byText.size + 1}` }
+    const statement = { text, name: `s${this.#byText.size + 1}` }
     this.#byText.set(text, statement)
     return statement
   }
@@ -92,10 +89,4 @@ function render({ strings, values }: Sql): string {
 export function bind(query: Sql): { readonly text: string; readonly values: readonly SqlValue[] } {
   const own = query.postgres ?? query
   return { text: render(own), values: own.values }
-}
-
-function checked(text: string): string {
-  const reason = refusedStatement(text)
-  if (reason === undefined) return text
-  throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
 }

@@ -4,6 +4,7 @@ import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import { drive } from '../port/steps.ts'
 import type { Connection } from './connection.ts'
 import { toDatabaseError } from './database-error.ts'
+import { runStatements } from './run-statements.ts'
 
 /**
  * Runs these steps in one transaction: all or nothing.
@@ -45,7 +46,7 @@ function take(connection: Connection, step: SchemaStep): unknown {
   if (typeof step === 'function') return step()
   if (step instanceof Sql) return connection.all(step)
   try {
-    return connection.database.exec(step)
+    return runStatements(connection.database, step)
   } catch (error) {
     throw toDatabaseError(error, step, connection.database.name)
   }

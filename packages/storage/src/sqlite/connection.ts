@@ -6,7 +6,6 @@ import { DatabaseError, type Statement, type Step, type Transaction } from '@mor
 import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
-import { refusedStatement } from '../port/refused-sql.ts'
 import { drive, generatorOf, isEmpty, StepReader } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
@@ -77,10 +76,12 @@ export class Connection {
    * returned.
    */
   *each(query: Sql): Generator<unknown, void> {
-    const { statement, read, text } = this.prepare(query)
+    const prepared = this.prepare(query)
+    const { statement, text } = prepared
     try {
-      if (read === undefined) return
-      for (const values of statement.iterate(integers(query.values))) yield read(values as unknown[])
+      if (prepared.read === undefined) return
+      for (const values of statement.iterate(integers(query.values)))
+        yield readerFor(prepared, values as unknown[])(values as unknown[])
     } catch (error) {
       throw toDatabaseError(error, text, this.database.name)
     }
@@ -91,7 +92,7 @@ export class Connection {
       const { statement, read } = prepared
       if (read === undefined) return this.#all(prepared, query.values)[0] as undefined
       const values = statement.get(integers(query.values)) as unknown[] | undefined
-      return values && (read(values) as Row)
+      return values && (readerFor(prepared, values)(values) as Row)
     } catch (error) {
       throw toDatabaseError(error, prepared.text, this.database.name)
     }
@@ -173,7 +174,7 @@ export class Connection {
     control(this.#release)
   }
 
-  /** @throws {DatabaseError} `refused`, `read-only`, or for invalid SQL */
+  /** @throws {DatabaseError} `read-only`, or for invalid SQL */
   prepare(query: Sql): PreparedStatement {
     const prepared = this.statements.get(query)
     if (this.#readonly && !prepared.readonly) {
@@ -185,8 +186,12 @@ export class Connection {
     return prepared
   }
 
-  #all({ statement, read }: PreparedStatement, values: readonly SqlValue[]): unknown[] {
-    if (read !== undefined) return (statement.all(integers(values)) as unknown[][]).map(read)
+  #all(prepared: PreparedStatement, values: readonly SqlValue[]): unknown[] {
+    const { statement } = prepared
+    if (prepared.read !== undefined) {
+      const rows = statement.all(integers(values)) as unknown[][]
+      return rows[0] === undefined ? rows : rows.map(readerFor(prepared, rows[0]))
+    }
     statement.run(integers(values))
     return []
   }
@@ -253,8 +258,24 @@ export interface PreparedStatement {
   readonly statement: SqliteDatabase.Statement
   readonly text: string
   /** Makes its rows; undefined for a statement without rows. */
-  readonly read: RowReader | undefined
+  read: RowReader | undefined
+  /** The number of its columns. */
+  width: number
   readonly readonly: boolean
+}
+
+/**
+ * The maker of its rows. When others have changed the table, SQLite compiles the statement again, and
+ * `*` has other columns.
+ */
+function readerFor(prepared: PreparedStatement, { length }: readonly unknown[]): RowReader {
+  if (length !== prepared.width) Object.assign(prepared, columnsOf(prepared.statement, prepared.text))
+  return prepared.read as RowReader
+}
+
+function columnsOf(statement: SqliteDatabase.Statement, text: string) {
+  const columns = statement.columns().map(({ name }) => name)
+  return { read: compileRowReader(columns, text), width: columns.length }
 }
 
 /**
@@ -281,7 +302,7 @@ export class StatementCache {
     this.#byText.clear()
   }
 
-  /** @throws {DatabaseError} for a refused statement or invalid SQL */
+  /** @throws {DatabaseError} for invalid SQL */
   get(query: Sql): PreparedStatement {
     if (!(query instanceof Sql)) {
       throw new TypeError('this is not a query: write it with the sql`…` tag of @mortise/module-sdk')
@@ -309,14 +330,11 @@ export class StatementCache {
    */
   #prepare(strings: readonly string[]): PreparedStatement {
     const text = strings.join('?')
-    const reason = refusedStatement(text)
-    if (reason !== undefined) throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
     try {
       const statement = this.#database.prepare(strings.join('+?'))
       const { readonly } = statement
-      if (!statement.reader) return { statement, text, read: undefined, readonly }
-      const columns = statement.columns().map(({ name }) => name)
-      return { statement: statement.raw(), text, read: compileRowReader(columns, text), readonly }
+      if (!statement.reader) return { statement, text, read: undefined, width: 0, readonly }
+      return { statement: statement.raw(), text, readonly, ...columnsOf(statement, text) }
     } catch (error) {
       throw toDatabaseError(error, text, this.#database.name)
     }

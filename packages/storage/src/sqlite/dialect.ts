@@ -5,6 +5,8 @@ import { isOwn, type SchemaObject } from '../migrations/foreign-change.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import { drive } from '../port/steps.ts'
+import { assertAborts } from './assert-aborts.ts'
+import { runStatements } from './run-statements.ts'
 
 /** The tables behind virtual ones: SQLite creates and drops both together. */
 export const shadowTables = sql`SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`
@@ -44,9 +46,11 @@ export const dialect: Dialect = {
         database.pragma('foreign_keys = OFF')
         drive(
           work,
-          (step) => database.exec(step as string),
+          (step) => runStatements(database, step as string),
           () => false,
         )
+        database.pragma('foreign_keys = ON')
+        assertAborts(database)
       } finally {
         database.close()
       }

@@ -5,6 +5,7 @@ import type { FileLock } from '../files/file-lock.ts'
 import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
 import { engines } from '../port/engines.ts'
 import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
+import type { Guard } from '../port/guard.ts'
 import type { Outbox } from '../port/steps.ts'
 import type {
   AppliedMigration,
@@ -24,7 +25,11 @@ import { runInThread } from './run-in-thread.ts'
 import { databaseSchema, readLedger } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
 import type { SchemaWork } from './schema-thread.ts'
+import { SqliteGuard } from './sqlite-guard.ts'
 import { type SpaceOptions, WriteRefusals } from './write-refusals.ts'
+
+/** How often to look whether others have changed the schema, in milliseconds. */
+const SCHEMA_INTERVAL = 1_000
 
 /** Groups of transactions between two looks at the size of the log: a look costs as much as a read. */
 const GROUPS_PER_LOOK = 8
@@ -58,6 +63,8 @@ export class SqliteStorage implements Storage {
   #ended: Error | undefined
   readonly #refusals: WriteRefusals
   #closing: Promise<void> | undefined
+  #schemaVersion: number
+  readonly #schemaWatch: NodeJS.Timeout
 
   constructor(options: {
     readonly writer: Connection
@@ -96,6 +103,8 @@ export class SqliteStorage implements Storage {
       rehearse: options.rehearse,
       observer: options.observer,
     })
+    this.#schemaVersion = versionOf(options.reader)
+    this.#schemaWatch = setInterval(() => this.#noticeSchema(), SCHEMA_INTERVAL).unref()
     this.#checkpoints = new Checkpoints(options.writer.database, {
       exclusive: (work) => this.#writes.exclusive(work),
       onChange: options.onCheckpoint ?? (() => {}),
@@ -163,6 +172,10 @@ export class SqliteStorage implements Storage {
     return this.#read(() => databaseSchema(this.#reader))
   }
 
+  async guard(prefix: string | undefined): Promise<Guard> {
+    return new SqliteGuard(this.#reader, prefix)
+  }
+
   async copyTo(file: string): Promise<void> {
     this.#assertOpen()
     const copy = copyDatabase(this.#writer.database.name, file)
@@ -213,6 +226,7 @@ export class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    clearInterval(this.#schemaWatch)
     this.#refusals.close()
     const closed = new DatabaseError('other', 'the storage is closed')
     const written = this.#writes.end(closed)
@@ -291,7 +305,18 @@ export class SqliteStorage implements Storage {
     return this.#read(() => readLedger(this.#reader))
   }
 
+  /** SQLite compiles statements again by itself, but "*" may have other columns. */
+  #noticeSchema(): void {
+    if (this.#ended !== undefined) return
+    try {
+      if (versionOf(this.#reader) !== this.#schemaVersion) this.#schemaChanged()
+    } catch {
+      // The next statement has the same trouble, and a caller.
+    }
+  }
+
   #schemaChanged(): void {
+    this.#schemaVersion = versionOf(this.#reader)
     this.#writer.schemaChanged()
     this.#reads.schemaChanged()
   }
@@ -337,5 +362,7 @@ export class SqliteStorage implements Storage {
     this.#onFatal(error)
   }
 }
+
+const versionOf = ({ database }: Connection) => database.pragma('schema_version', { simple: true }) as number
 
 const plain = (query: Sql | undefined) => query && { strings: [...query.strings], values: query.values }

@@ -1,10 +1,14 @@
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
 import { runAll } from '../migrations/migrate.ts'
 import type { MigrationFile } from '../migrations/migration-files.ts'
+import { MigrationError } from '../port/errors.ts'
 import { drive } from '../port/steps.ts'
 import type { MigrationSet } from '../port/storage.ts'
+import { assertAborts } from './assert-aborts.ts'
 import type { Column, Table } from './describe-tables.ts'
+import { runStatements } from './run-statements.ts'
 
 /** The limit for migrations on an empty database: 256 MiB, in pages of 4 KiB. */
 const PAGES = 65_536
@@ -20,9 +24,11 @@ export function tablesOnEmptyDatabase(set: MigrationSet, files: readonly Migrati
     database.pragma('foreign_keys = OFF')
     drive(
       () => runAll(set, files),
-      (text) => database.exec(text as string),
+      (text) => runStatements(database, text as string),
       () => false,
     )
+    database.pragma('foreign_keys = ON')
+    assertAborts(database)
     const names = database
       .prepare(
         `SELECT name FROM pragma_table_list
@@ -30,9 +36,27 @@ export function tablesOnEmptyDatabase(set: MigrationSet, files: readonly Migrati
       )
       .pluck()
       .all() as string[]
-    return names.map((name) => ({ name, columns: columnsOf(database, name) }))
+    const tables = names.map((name) => ({ name, columns: columnsOf(database, name) }))
+    assertOwnDowns(database, set, files)
+    return tables
   } finally {
     database.close()
+  }
+}
+
+/** What fails here may succeed on rows. @throws {MigrationError} for a statement of the engine */
+function assertOwnDowns(
+  database: SqliteDatabase.Database,
+  { module }: MigrationSet,
+  files: readonly MigrationFile[],
+): void {
+  for (const { name, down } of files.toReversed()) {
+    try {
+      runStatements(database, down ?? '')
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.kind === 'refused')) return
+      throw new MigrationError(`the down migration of ${name} of ${module} is refused: ${error.message}`)
+    }
   }
 }
 

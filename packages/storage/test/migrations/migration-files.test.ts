@@ -42,17 +42,6 @@ t.test('an invalid folder is refused, with file and module', async (t) => {
     [{ '001-cart.down.sql': '' }, /has no file for SQLite/],
     [{ '001-cart.sql': empty, '001-cart.sqlite.sql': empty }, /keep 001-cart\.sql or 001-cart\.sqlite/],
     [{ '001-cart.sql': empty, '001-cart.postgres.sql': empty }, /for all engines and for one/],
-    [{ '001-cart.sql': `COMMIT` }, /001-cart\.sql of api-cart is refused: COMMIT/],
-    [
-      { '001-cart.sql': '', '001-cart.down.sql': 'PRAGMA foreign_keys = OFF' },
-      /001-cart\.down\.sql.*refused: PRAGMA/,
-    ],
-    [
-      {
-        '001-cart.sql': `CREATE TABLE cart (a REFERENCES cart DEFERRABLE INITIALLY DEFERRED)`,
-      },
-      /DEFERRED/,
-    ],
   ]
   for (const [index, [files, message]] of cases.entries()) {
     await t.test(`case ${index}`, (t) => t.rejects(read(t, files), { name: 'MigrationError', message }))

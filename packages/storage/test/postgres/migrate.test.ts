@@ -24,7 +24,7 @@ testOnPostgres('what is made beyond the prefix or the schema is refused', async 
     ],
     ['CREATE TABLE cart (a INTEGER); CREATE INDEX orders ON cart (a)', /makes the index "orders" on "cart"/],
     ['SET search_path = public', /refused: SET/],
-    ['START TRANSACTION', /refused: START/],
+    ['START TRANSACTION', /refused: BEGIN/],
   ]
   for (const [text, message] of cases) {
     const cart = write('cart', { '001-cart.postgres.sql': text, '001-cart.sqlite.sql': '' })

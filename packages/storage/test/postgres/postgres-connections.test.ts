@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { many, one, run, sql } from '@mortise/module-sdk'
+import { many, one, run, type Sql, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
 import type { Storage } from '../../src/port/storage.ts'
@@ -221,5 +221,18 @@ testOnPostgres('what cannot be opened says why, without the password', async (t,
     t.match(error.message, reason)
     t.match(error.message, /cannot be opened/)
     t.notMatch(error.message, /wrong-secret/)
+  }
+})
+
+testOnPostgres('nobody gets a session that a statement has changed', async (t, open) => {
+  const storage = await open()
+  const change = sql`SELECT set_config('TimeZone', 'Asia/Tokyo', false) AS zone`
+  const zone = sql`SELECT current_setting('TimeZone') AS zone`
+  for (const run of [
+    (query: Sql) => storage.many(query),
+    (query: Sql) => storage.transaction(() => many(query)),
+  ]) {
+    t.strictSame(await run(change), [{ zone: 'Asia/Tokyo' }])
+    t.strictSame(await run(zone), [{ zone: 'UTC' }])
   }
 })

@@ -30,18 +30,56 @@ t.test('the tables that all migrations of a set make, by name, with their column
   t.strictSame(await objects(), [], 'nothing of it is in the database of anybody')
 })
 
+const TRIGGER = 'CREATE TABLE note (id); CREATE TRIGGER note_a AFTER INSERT ON note BEGIN'
+
 t.test('refused and failed migrations have the same message in a dry run', async (t) => {
   const { write } = await temporaryMigrations(t)
   const failing: [text: string, message: RegExp][] = [
     ['CREATE TABLE', /001-note\.sql of note failed: incomplete input/],
-    ['PRAGMA user_version = 1', /001-note\.sql of note is refused: PRAGMA/],
+    [
+      'PRAGMA user_version = 1',
+      /001-note\.sql of note failed: PRAGMA belongs to the storage engine: leave it out\. /,
+    ],
+    ['CREATE TABLE note (id);;\n/* ; */; COMMIT; DROP TABLE note', /failed: COMMIT belongs/],
+    [
+      "CREATE TABLE note (id); INSERT INTO note VALUES (';'); -- ;\nATTACH 'a' AS b",
+      /failed: ATTACH belongs/,
+    ],
+    [`${TRIGGER} SELECT 1; END; END`, /failed: END belongs/],
+    [`${TRIGGER} SELECT RAISE (/**/ROLLBACK, 'no'); END`, /conflict in "note" ends other transactions/],
+    ['CREATE TABLE note (id UNIQUE ON CONFLICT/**/ROLLBACK)', /conflict in "note" ends other transactions/],
+    [
+      'CREATE TABLE note (id PRIMARY KEY, up REFERENCES note DEFERRABLE INITIALLY/**/DEFERRED)',
+      /INITIALLY DEFERRED/,
+    ],
     ["INSERT INTO other VALUES ('x')", /no such table: other/],
   ]
   for (const [text, message] of failing) {
     const error = await describeTables(write('note', { '001-note.sql': text })).catch((error) => error)
-    t.type(error, MigrationError)
+    t.type(error, MigrationError, text)
     t.match(error.message, message)
   }
+  const undone = write('note', {
+    '001-note.sql': 'CREATE TABLE note (id)',
+    '001-note.down.sql': 'DROP TABLE note; PRAGMA foreign_keys = OFF',
+  })
+  await t.rejects(describeTables(undone), {
+    message:
+      'the down migration of 001-note of note is refused: PRAGMA belongs to the storage engine: leave it out',
+  })
+})
+
+t.test('the same words as data, names and comments are not refused', async (t) => {
+  const { write } = await temporaryMigrations(t)
+  for (const text of [
+    "CREATE TABLE note (id); -- COMMIT;\nINSERT INTO note VALUES ('x; COMMIT; '), ('it''s; PRAGMA');",
+    'CREATE TABLE note ("begin; COMMIT", [;ATTACH;]); SELECT 1 /* ; COMMIT',
+    `${TRIGGER} SELECT CASE 1 WHEN 1 THEN 2 END; SELECT ';' /* ; */; END; SELECT 1; -- END;`,
+    "CREATE TABLE note (id UNIQUE); INSERT OR IGNORE INTO note VALUES ('OR ROLLBACK');;; ",
+    'CREATE TABLE note (id PRIMARY KEY, up REFERENCES note DEFERRABLE INITIALLY IMMEDIATE)',
+    'CREATE TABLE note (id); WITH one AS (SELECT 1) INSERT INTO note SELECT * FROM one; REINDEX; ANALYZE',
+  ])
+    await t.resolves(describeTables(write('note', { '001-note.sql': text })), text)
 })
 
 t.test('an endless statement ends with its caller', async (t) => {

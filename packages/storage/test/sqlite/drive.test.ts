@@ -19,7 +19,12 @@ t.test('the error of a step is thrown into the generator, which may go on', asyn
   connection.begin()
   const kinds = driveOn(connection, function* () {
     const kinds: string[] = []
-    for (const query of [insertItem(1, 'a'), insertItem(1, 'b'), sql`COMMIT`, sql`SELECT nothing`]) {
+    for (const query of [
+      insertItem(1, 'a'),
+      insertItem(1, 'b'),
+      sql`SELECT 1; SELECT 2`,
+      sql`SELECT nothing`,
+    ]) {
       try {
         yield* run(query)
         kinds.push('none')

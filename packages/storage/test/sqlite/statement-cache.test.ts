@@ -22,9 +22,8 @@ t.test('composed queries are found by text, and only so many are kept', async (t
   t.not(cache.get(query(1)), first, 'the least recently used was dropped')
 })
 
-t.test('an error shows the text that is not one allowed statement', async (t) => {
+t.test('an error shows the text that is not one statement', async (t) => {
   const cache = new StatementCache(memoryConnection(t, SCHEMA).database)
-  t.throws(() => cache.get(sql`COMMIT`), { name: 'DatabaseError', kind: 'refused', message: /COMMIT/ })
   t.throws(() => cache.get(sql`SELECT 1; SELECT 2`), { kind: 'refused', message: /more than one statement/ })
   t.throws(() => cache.get(sql`SELECT FROM`), { kind: 'other', message: /syntax error.*SELECT FROM/ })
   t.throws(() => cache.get('SELECT 1' as never), { name: 'TypeError', message: /sql`…`/ })
