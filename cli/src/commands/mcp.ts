@@ -1,6 +1,6 @@
 import { readConfig } from '@mortise/host'
 import type { Command } from '../terminal/command.ts'
-import { mintRecorded } from './token.ts'
+import { mintRecorded, scopesOf } from './token.ts'
 
 export const command: Command = {
   options: [
@@ -12,11 +12,10 @@ export const command: Command = {
   async run({ arguments: [subject], options, terminal, application }) {
     const directory = await application()
     const { name, publicUrl, basePath, server } = await readConfig(directory)
-    const scope = options.scope as string | undefined
     const token = await mintRecorded(
       directory,
       subject as string,
-      scope,
+      scopesOf(options),
       (options.expires as string | undefined) ?? '30d',
     )
     const configuration = {

@@ -17,35 +17,39 @@ export const command: Command = {
   async run({ arguments: [subject], options, terminal, application }) {
     const directory = await application()
     const expiresIn = (options.expires as string | undefined) ?? '1h'
-    const scope = options.scope as string | undefined
-    const minted = await mintRecorded(directory, subject as string, scope, expiresIn)
-    terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
+    const scopes = scopesOf(options)
+    const minted = await mintRecorded(directory, subject as string, scopes, expiresIn)
+    terminal.result({ token: minted, subject, scope: scopes?.join(' ') ?? null, expiresIn }, minted)
   },
 }
+
+/** The list in `--scope`, which is written as in a token; a wrong one is refused when it is minted. */
+export const scopesOf = ({ scope }: Readonly<Record<string, unknown>>): readonly string[] | undefined =>
+  scope === undefined ? undefined : String(scope).split(' ')
 
 /** A token, once the audit trail has a record of it. It can be minted on a full disk, too. */
 export const mintRecorded = (
   directory: string,
   subject: string,
-  scope: string | undefined,
+  scopes: readonly string[] | undefined,
   expiresIn: string,
 ): Promise<string> =>
-  withDiskReserve(directory, () => mintOnce(directory, subject, scope, expiresIn, process.env))
+  withDiskReserve(directory, () => mintOnce(directory, subject, scopes, expiresIn, process.env))
 
 async function mintOnce(
   directory: string,
   subject: string,
-  scope: string | undefined,
+  scopes: readonly string[] | undefined,
   expiresIn: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
   const { secret } = await readSecrets(directory, environment)
-  const minted = await mint({ directory, subject, scope, expiresIn, environment })
-  const about = { scope: scope ?? null, expiresIn }
+  const minted = await mint({ directory, subject, scopes, expiresIn, environment })
+  const about = { scope: scopes?.join(' ') ?? null, expiresIn }
   await writePendingRecord(directory, doneRecord('token', subject, about))
   // A rotation that read the records before this one may end the token too early.
   if (await isPrevious(directory, secret)) {
-    return await mintOnce(directory, subject, scope, expiresIn, ownEnvironment())
+    return await mintOnce(directory, subject, scopes, expiresIn, ownEnvironment())
   }
   await deliverRecords(directory)
   return minted

@@ -4,24 +4,26 @@ import { assertOwnSecret, readIdentity } from '../config/identity.ts'
 import { ConfigError, type Environment } from '../config/settings.ts'
 import type { OwnIssuer } from '../config/token-issuer.ts'
 import { secondsOfLifetime } from './lifetime.ts'
+import { assertScopes } from './scope.ts'
 import { isSubject, subjectRule } from './subject.ts'
 
 export interface TokenToMint extends OwnIssuer {
   readonly subject: string
-  /** Scopes separated by spaces. */
-  readonly scope?: string | undefined
+  readonly scopes?: readonly string[] | undefined
   /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
   readonly expiresIn: string
 }
 
 /** @throws {TypeError} that names the wrong value */
-export async function mintToken({ issuer, secret, subject, scope, expiresIn }: TokenToMint): Promise<string> {
+export async function mintToken({
+  issuer,
+  secret,
+  subject,
+  scopes,
+  expiresIn,
+}: TokenToMint): Promise<string> {
   if (!isSubject(subject)) throw new TypeError(`the subject must have ${subjectRule}`)
-  if (scope !== undefined && !/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) {
-    throw new TypeError(
-      `the scope "${scope}" must be a list of scopes with one space between: "purchase:read admin"`,
-    )
-  }
+  if (scopes !== undefined) assertScopes(scopes)
   if (secondsOfLifetime(expiresIn) === undefined) {
     throw new TypeError(
       `"${expiresIn}" is not a lifetime: write a number and s, m, h, d, w or y, such as 30d`,
@@ -29,7 +31,7 @@ export async function mintToken({ issuer, secret, subject, scope, expiresIn }: T
   }
   const { SignJWT } = await import('jose/jwt/sign')
   return (
-    new SignJWT(scope === undefined ? {} : { scope })
+    new SignJWT(scopes === undefined ? {} : { scope: scopes.join(' ') })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
       .setIssuer(issuer)
       .setSubject(subject)

@@ -1,6 +1,7 @@
 import type { JWTPayload } from 'jose'
 import type { RemoteIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
+import { isScope } from './scope.ts'
 import { isSubject, subjectRule } from './subject.ts'
 import { User } from './user.ts'
 
@@ -16,14 +17,24 @@ export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes 
   const { scope = claims.scp } = claims
   const values = valuesOf(place.scope === undefined ? scope : claimAt(claims, place.scope))
   const own = scopes && new Map(Object.entries(scopes))
-  return new User(issuer, subject, own ? values.flatMap((value) => own.get(value) ?? []) : values)
+  if (own)
+    return new User(
+      issuer,
+      subject,
+      values.flatMap((value) => own.get(value) ?? []),
+    )
+  if (!values.every(isScope)) throw invalidToken('its claim scope has a value that is not a scope')
+  return new User(issuer, subject, values)
 }
 
-/** One space-separated string (RFC 8693 §4.2), or a list as some issuers send. */
+/**
+ * One space-separated string (RFC 8693 §4.2), or a list as some issuers send. A value of a list stays
+ * one value, whatever it contains.
+ */
 function valuesOf(claim: unknown): readonly string[] {
   if (claim === undefined) return []
   if (typeof claim === 'string') return claim.split(' ').filter(Boolean)
-  if (Array.isArray(claim) && claim.every((value) => typeof value === 'string')) return claim.filter(Boolean)
+  if (Array.isArray(claim) && claim.every((value) => typeof value === 'string')) return claim
   throw invalidToken('its claim scope must be a string or a list of strings')
 }
 

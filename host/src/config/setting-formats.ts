@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { isScope } from '../callers/scope.ts'
 import { isKeyUrl } from './token-issuer.ts'
 
 /** Whether it is an address, or a range with a valid number of bits. */
@@ -23,7 +24,7 @@ export const settingFormats = {
     reason: 'must be the name of a claim, or a JSON Pointer such as /realm_access/roles',
   },
   scope: {
-    test: /^[!#-[\]-~]+$/,
+    test: isScope,
     reason: 'must be a scope such as purchase:read, without blanks',
   },
   collector: {

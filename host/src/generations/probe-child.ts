@@ -110,7 +110,7 @@ async function tryOut(request: ProbeRequest): Promise<void> {
   // Work that a module began while it loaded may fail a moment later.
   await setTimeout(LINGER)
   refuseChangeOfShared()
-  const admin = await mintToken({ ...issuer, subject: 'self-check', scope: 'admin', expiresIn: '1h' })
+  const admin = await mintToken({ ...issuer, subject: 'self-check', scopes: ['admin'], expiresIn: '1h' })
   const document = await describe(app, config.basePath)
   const asked = active.filter(({ id }) => ask.includes(id))
 

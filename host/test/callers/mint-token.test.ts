@@ -6,7 +6,12 @@ import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
 const own = { issuer: 'urn:app', secret: Buffer.alloc(32, 1) }
 
 t.test('minted tokens verify', async (t) => {
-  const token = await mintToken({ ...own, subject: 'ann', scope: 'purchase:read admin', expiresIn: '15m' })
+  const token = await mintToken({
+    ...own,
+    subject: 'ann',
+    scopes: ['purchase:read', 'admin'],
+    expiresIn: '15m',
+  })
   const user = await createTokenVerifier({ issuers: [own] }).verify(token)
   t.equal(user.id, 'user:urn%3Aapp:ann')
   t.ok(user.has('admin'))
@@ -31,9 +36,9 @@ t.test('wrong values are refused, each with its reason', async (t) => {
     [{ subject: '' }, /subject must have 1 to 255/],
     [{ subject: 'a\nb' }, /subject/],
     [{ subject: 'x'.repeat(256) }, /subject/],
-    [{ scope: '' }, /scope/],
-    [{ scope: 'a  b' }, /one space/],
-    [{ scope: 'a"b' }, /scope/],
+    [{ scopes: [''] }, /not a scope/],
+    [{ scopes: ['purchase:read', 'deploy admin'] }, /"deploy admin" is not a scope/],
+    [{ scopes: ['a"b'] }, /scope/],
     ...['', '0h', '-1h', '1', 'h', '1.5h', '1h ago', '1 h', '1000000y', 'never'].map(
       (expiresIn): [object, RegExp] => [{ expiresIn }, /not a lifetime/],
     ),

@@ -99,7 +99,7 @@ export async function testApp(t: Test, options: TestAppOptions) {
 }
 
 export async function bearer(subject: string, scope?: string): Promise<string> {
-  return `Bearer ${await mintToken({ issuer, secret, subject, scope, expiresIn: '1h' })}`
+  return `Bearer ${await mintToken({ issuer, secret, subject, scopes: scope?.split(' '), expiresIn: '1h' })}`
 }
 
 /** The cookies that a response sets, as `name=value; attributes`. */

@@ -19,7 +19,8 @@ t.test('scopes are in scope, else in scp: words with blanks between, or a list',
     t.same(scopesOf({ [name]: expected }), expected)
     t.same(scopesOf({ [name]: '' }), [])
     t.same(scopesOf({ [name]: [] }), [])
-    t.same(scopesOf({ [name]: ['purchase:read purchase:manage'] }), [], 'an entry of a list is one scope')
+    for (const wrong of [['purchase:read purchase:manage'], ['admin', ''], ['a"b'], 'admin\tb'])
+      t.throws(() => scopesOf({ [name]: wrong }), { ...refused, message: /claim scope/ })
     for (const wrong of [null, 1, {}, ['purchase:read', 1], [['admin']], { 0: 'admin', length: 1 }])
       t.throws(() => scopesOf({ [name]: wrong }), { ...refused, message: /claim scope/ })
   }

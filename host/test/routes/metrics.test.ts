@@ -116,7 +116,12 @@ t.test('is for connections from allowed addresses, and for tokens with the scope
     t.match(await ask('/metrics', { headers: { [name]: '127.0.0.1' } }), { status: 401 }, name)
   }
   const headers = async (scope: string) => {
-    const token = await mintApplicationToken({ directory, subject: 'prometheus', scope, expiresIn: '1h' })
+    const token = await mintApplicationToken({
+      directory,
+      subject: 'prometheus',
+      scopes: [scope],
+      expiresIn: '1h',
+    })
     return { headers: { authorization: `Bearer ${token}`, via: '1.1 proxy' } }
   }
   t.match(await ask('/metrics', await headers('metrics:read')), { status: 200 })

@@ -110,7 +110,7 @@ function fillRecords(file: string, rows: number): void {
 
 async function signIn(url: string, { issuer, secret }: PreparedApplication): Promise<string> {
   const key = Buffer.from(secret)
-  const token = await mintToken({ issuer, secret: key, subject: 'root', scope: 'admin', expiresIn: '1h' })
+  const token = await mintToken({ issuer, secret: key, subject: 'root', scopes: ['admin'], expiresIn: '1h' })
   const headers = { 'x-console': '1', origin: url, 'content-type': 'application/json' }
   const body = JSON.stringify({ token })
   const response = await fetch(`${url}/console/session`, { method: 'POST', headers, body })

@@ -63,12 +63,11 @@ async function start(name: string, installed: readonly string[]): Promise<Measur
     'content-type': 'application/json',
   })
   const { issuer, secret } = application
-  const scope = 'product:manage'
   const manager = await mintToken({
     issuer,
     secret: Buffer.from(secret),
     subject: 'manager',
-    scope,
+    scopes: ['product:manage'],
     expiresIn: '1d',
   })
   const users = await mintUsers(application, CONNECTIONS)

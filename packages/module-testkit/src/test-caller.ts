@@ -26,7 +26,7 @@ export class TestCaller {
   static user(app: FastifyInstance, config: Config, subject: string, scope?: string): TestCaller {
     const issuer = ownIssuer(config)
     if (!issuer) throw new Error('the test host has no secret')
-    const token = mintToken({ ...issuer, subject, scope, expiresIn: '1h' })
+    const token = mintToken({ ...issuer, subject, scopes: scope?.split(' '), expiresIn: '1h' })
     return new TestCaller(
       app,
       config.basePath,

@@ -85,7 +85,13 @@ export class HostGroup {
     const { issuer, secret } = this.#application
     const key = Buffer.from(secret)
     // As long as a clock may be ahead.
-    const token = await mintToken({ issuer, secret: key, subject, scope, expiresIn: '3650d' })
+    const token = await mintToken({
+      issuer,
+      secret: key,
+      subject,
+      scopes: scope?.split(' '),
+      expiresIn: '3650d',
+    })
     return this.caller(bearer(token), random)
   }
 

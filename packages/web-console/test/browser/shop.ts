@@ -71,8 +71,8 @@ export async function openShop(t: Test, modules: readonly string[], settings: ob
 
   /** Sends a request as a user; a subject has one token. */
   async function as(subject: string, method: string, path: string, body?: unknown, headers = {}) {
-    const scope = subject === 'root' ? 'admin' : undefined
-    const mint = () => mintApplicationToken({ directory, subject, scope, expiresIn: '1h' })
+    const scopes = subject === 'root' ? ['admin'] : undefined
+    const mint = () => mintApplicationToken({ directory, subject, scopes, expiresIn: '1h' })
     const token = tokens.get(subject) ?? (await mint())
     tokens.set(subject, token)
     const response = await fetch(url + path, {

@@ -35,11 +35,11 @@ export const responsive = defineRun({
     await syncPath(file)
     const host = await startHost(directory)
     round.teardown(() => host.stop())
-    const callerOf = async (scope?: string) => {
-      const key = { issuer, secret: Buffer.from(secret), subject: '0', expiresIn: '1d', scope }
+    const callerOf = async (...scopes: string[]) => {
+      const key = { issuer, secret: Buffer.from(secret), subject: '0', expiresIn: '1d', scopes }
       return new Caller(agent, () => host.url, bearer(await mintToken(key)))
     }
-    const [ann, reader] = [await callerOf(), await callerOf('event:read purchase:read')]
+    const [ann, reader] = [await callerOf(), await callerOf('event:read', 'purchase:read')]
     round.log(`${rows} rows of each kind`)
 
     const watch = await HealthWatch.start(round, host.url)
