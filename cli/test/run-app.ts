@@ -16,8 +16,12 @@ export interface Outcome {
 }
 
 /** Runs `app` in this process, as if piped. */
-export async function runApp(...argv: string[]): Promise<Outcome> {
+export const runApp = (...argv: string[]): Promise<Outcome> => runFed(undefined, ...argv)
+
+/** The same with a standard input that ends. */
+export async function runFed(input: string | undefined, ...argv: string[]): Promise<Outcome> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  if (input !== undefined) stdin.end(input)
   const outputs = Promise.all([text(stdout), text(stderr)])
   const exitCode = await app(argv, { stdin, stdout, stderr })
   stdout.end()

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
 import type { Switched } from '../install/apply/apply-change.ts'
@@ -15,7 +16,8 @@ export const command: Command = {
     'app config get note.keepFor',
     'app config set note.keepFor 7d',
     'app config set server.port 8080       # a setting of the host: needs a restart',
-    'app config set review.apiKey k-123    # of a module that you install next',
+    'app config set review.keepFor 7d      # of a module that you install next',
+    'app config set web-console.oidc - < oidc.json    # a value from standard input; a group as JSON',
     'app config unset note.keepFor         # back to the default',
   ],
   changes: true,
@@ -26,7 +28,8 @@ export const command: Command = {
   async run({ arguments: [action, key, value], terminal, application }) {
     if (action === 'get' && value === undefined) return await get(await application(), key, terminal)
     if (action === 'set' && key !== undefined && value !== undefined) {
-      return await change(await application(), `config set ${key}`, key, value, terminal)
+      const given = value === '-' ? await readValue(terminal) : value
+      return await change(await application(), `config set ${key}`, key, given, terminal)
     }
     if (action === 'unset' && key !== undefined && value === undefined) {
       return await change(await application(), `config unset ${key}`, key, undefined, terminal)
@@ -34,6 +37,10 @@ export const command: Command = {
     throw wrongConfigCall()
   },
 }
+
+/** All of standard input, without the end of its last line. */
+const readValue = async ({ streams: { stdin } }: Terminal): Promise<string> =>
+  (await text(stdin)).replace(/\r?\n$/, '')
 
 async function get(directory: string, key: string | undefined, terminal: Terminal): Promise<void> {
   const file = await readConfigText(directory)

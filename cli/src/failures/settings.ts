@@ -15,8 +15,14 @@ export const settingRefused = define.usage(
   },
 )
 
+export const secretSetting = define.usage(
+  'secret-setting',
+  '{key} is a secret, and app.config.json is committed with the application.',
+  'Nothing was changed. Set the variable {variable} for the host and for this command: in the environment, or in the file that "envFile" names (mode 0600). Then restart the host.',
+)
+
 export const settingGroup = define.usage('setting-group', '"{key}" is a group of settings.', {
-  settings: 'Name one: {settings}.',
+  settings: 'Name one: {settings}. Or give all of them as one JSON object.',
   empty: 'It has no settings to change.',
 })
 

@@ -15,14 +15,14 @@ import {
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
 import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
-import { type Failure, settingGroup, settingRefused } from '../failures/index.ts'
+import { type Failure, secretSetting, settingGroup, settingRefused } from '../failures/index.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply/apply-change.ts'
 import { probeCandidates } from '../install/probe/probe-candidates.ts'
 import { readInstalled } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { findSettable, findWritten } from './find-settings.ts'
 import { noteOverridden } from './host-variables.ts'
-import { type Setting, type SettingsOwner, shown } from './setting.ts'
+import { hasSecret, type Setting, type SettingsOwner, settingsBelow, shown } from './setting.ts'
 import { parseValue } from './setting-state.ts'
 
 export interface SettingRequest {
@@ -61,6 +61,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   const edited =
     value === undefined ? unsetInJson(previous.text, setting.path) : set(previous, setting, value, owner)
   const next = { text: edited, json: parseConfig(edited, configFile(directory)) }
+  if (value !== undefined) assertNoSecret(owner, setting, next.json)
   if (isDeepStrictEqual(next.json, previous.json))
     return { owner, setting, changed: false, switched: undefined }
 
@@ -100,18 +101,37 @@ function recordOf(
   return beginRecord('config', setting.key, { command, ...(isOfHost && { from, to }) })
 }
 
+/** The file is committed with the application. @throws {Failure} `secret-setting` */
+function assertNoSecret(owner: SettingsOwner, { path }: Setting, json: Json): void {
+  const settings = settingsBelow(owner, path.slice(owner.path.length)) ?? []
+  // Nobody knows the schema of a module that is not installed.
+  const secret = owner.schema && settings.find((one) => hasSecret(valueAt(json, one.path), one.schema))
+  if (secret !== undefined) throw secretSetting({ key: secret.key, variable: variableOf(secret.path) })
+}
+
 async function findOne(
   directory: string,
   { key, value }: SettingRequest,
   file: ConfigText,
 ): Promise<{ owner: SettingsOwner; setting: Setting }> {
-  const { owner, settings, single } = await (value === undefined
+  const { owner, settings, single, group } = await (value === undefined
     ? findWritten(directory, key, file)
     : findSettable(directory, key))
   const [setting] = settings
   if (single && setting) return { owner, setting }
+  // Some settings are valid only together.
+  if (group && (value === undefined || isObject(value))) return { owner, setting: group }
   if (settings.length === 0) throw settingGroup({ hint: 'empty', key })
   throw settingGroup({ hint: 'settings', key, settings: settings.map((one) => one.key).join(', ') })
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 /** The text of the file with the setting, in the first meaning of the value that is valid. */

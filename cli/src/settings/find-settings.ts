@@ -10,13 +10,15 @@ import {
 import { type ConfigText, valueAt } from '../application/config-text.ts'
 import { Failure, noSuchOwner, unknownSetting } from '../failures/index.ts'
 import { installedId, readInstalled } from '../store/installed-packages.ts'
-import { type Schema, type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
+import { type Schema, type Setting, type SettingsOwner, settingAt, settingsBelow } from './setting.ts'
 
 export interface FoundSettings {
   readonly owner: SettingsOwner
   readonly settings: readonly Setting[]
   /** Whether the key names a single setting. */
   readonly single: boolean
+  /** The group that the key names, if it names one inside a module or the host. */
+  readonly group?: Setting | undefined
 }
 
 const { modules: _, $schema: __, ...hostProperties } = configSchema.properties
@@ -53,7 +55,7 @@ export async function findSettings(directory: string, key: string): Promise<Foun
   if (settings === undefined) throw unknown(owner, key)
   const [first] = settings
   const single = settings.length === 1 && first?.path.length === owner.path.length + path.length
-  return { owner, settings, single }
+  return { owner, settings, single, ...(!single && path.length > 0 && { group: settingAt(owner, path) }) }
 }
 
 /** Finds also what the file has without a schema, such as a setting of a module that was removed. */

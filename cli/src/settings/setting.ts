@@ -27,6 +27,13 @@ export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Se
   return found && leaves(owner, schema, found, path)
 }
 
+/** What `path` names, which may be a group. Undefined if the schema has nothing there. */
+export function settingAt(owner: SettingsOwner, path: readonly string[]): Setting | undefined {
+  const schema = owner.schema && schemaAt(owner.schema, path)
+  const key = [owner.module, ...path].filter((part) => part !== undefined).join('.')
+  return schema && { key, path: [...owner.path, ...path], schema }
+}
+
 /** Whether the schema is a group: an object with several settings. */
 const isGroup = (schema: Schema) => schema.properties !== undefined
 
@@ -43,6 +50,19 @@ export function shown(value: unknown, schema: Schema): unknown {
       return [key, member ? shown(inner, member) : inner]
     }),
   )
+}
+
+/** Whether a value has a part that is secret by its schema. */
+export function hasSecret(value: unknown, schema: Schema): boolean {
+  if (value === undefined) return false
+  if (schema.writeOnly === true) return true
+  if (Array.isArray(value))
+    return schema.items !== undefined && value.some((one) => hasSecret(one, schema.items))
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, inner]) => {
+    const member = memberOf(schema, key)
+    return member !== undefined && hasSecret(inner, member)
+  })
 }
 
 /** Removes the password of a URL; a path stays as it is. */

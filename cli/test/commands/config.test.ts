@@ -5,7 +5,7 @@ import { configFile, readGenerations, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
-import { copiesOf, runApp, testApplication } from '../run-app.ts'
+import { copiesOf, runApp, runFed, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -20,7 +20,11 @@ const schema = {
     mail: {
       type: 'object',
       additionalProperties: false,
-      properties: { host: { type: 'string' }, tls: { type: 'boolean', default: true } },
+      properties: {
+        host: { type: 'string' },
+        tls: { type: 'boolean', default: true },
+        password: { type: 'string', writeOnly: true },
+      },
     },
   },
 }
@@ -66,8 +70,8 @@ t.test('a key shows one setting; a module or a group shows several', async (t) =
   t.match(await run('config', 'get', 'modules.note.most'), { json: { key: 'note.most' } })
   const keys = async (key: string) =>
     (await run('config', 'get', key)).json.settings.map((setting: { key: string }) => setting.key)
-  t.strictSame(await keys('note.mail'), ['note.mail.host', 'note.mail.tls'])
-  t.ok((await keys('note')).length === 6)
+  t.strictSame(await keys('note.mail'), ['note.mail.host', 'note.mail.tls', 'note.mail.password'])
+  t.equal((await keys('note')).length, 7)
 })
 
 t.test('a running host applies a setting as a new generation', async (t) => {
@@ -99,7 +103,6 @@ t.test('values have the type of the schema', async (t) => {
   const { run, text } = await withNote(t)
   for (const [key, value] of [
     ['most', '5'],
-    ['apiKey', '5'],
     ['level', '1'],
     ['mail.tls', 'false'],
     ['mail.host', 'null'],
@@ -108,7 +111,6 @@ t.test('values have the type of the schema', async (t) => {
   }
   t.same(JSON.parse(await text()).modules.note, {
     most: 5,
-    apiKey: '5',
     level: '1',
     mail: { tls: false, host: 'null' },
   })
@@ -122,7 +124,7 @@ t.test('a value that the schema refuses is exit 2, names the key, and changes no
     [['set', 'note.most', '-1'], /"modules\.note\.most" must be an integer of at least 1/],
     [['set', 'note.most', 'many'], /"modules\.note\.most" must be an integer/],
     [['set', 'note.keepfor', '7d'], /"note\.keepfor" is not a setting of note/],
-    [['set', 'note.mail', '{}'], /"note\.mail" is a group of settings/],
+    [['set', 'note.mail', '[]'], /"note\.mail" is a group of settings/],
     [['set', 'note', '{}'], /"note" is a group of settings/],
     [['set', 'server.port', '70000'], /"server\.port" must be an integer from 0 to 65535/],
     [['set', 'server.prot', '80'], /"server\.prot" is not a setting of the host/],
@@ -191,13 +193,66 @@ t.test('a killed change is completed, unless the file was edited since', async (
   t.equal(await text(), mine)
 })
 
+t.test('a writeOnly setting is not written into the file, alone and in a group', async (t) => {
+  const { directory, text } = await withNote(t)
+  const before = await text()
+  const refused = {
+    exitCode: 2,
+    json: {
+      error: {
+        code: 'secret-setting',
+        message: /note\.(apiKey|mail\.password)/,
+        hint: /APP_MODULES_NOTE_\w+.*envFile/,
+      },
+    },
+  }
+  for (const argv of [
+    ['note.apiKey', 'hunter2-secret'],
+    ['modules.note.apiKey', 'hunter2-secret'],
+    ['note.apiKey', '-'],
+    ['note.mail', '{ "host": "mail.example", "password": "hunter2-secret" }'],
+  ]) {
+    const outcome = await runFed('hunter2-secret\n', 'config', 'set', ...argv, '--dir', directory, '--json')
+    t.match(outcome, refused, argv.join(' '))
+    t.notMatch(outcome.stdout + outcome.stderr, /hunter2/)
+  }
+  t.equal(await text(), before)
+})
+
+t.test('the value may come from standard input, and a group is set at once', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const given = (input: string, key: string) =>
+    runFed(input, 'config', 'set', key, '-', '--dir', directory, '--json')
+  t.match(await given('7d\n', 'note.keepFor'), { exitCode: 0, json: { value: '7d' } })
+  t.match(await given('{ "host": "mail.example", "tls": false }\n', 'note.mail'), {
+    exitCode: 0,
+    json: { key: 'note.mail', value: { host: 'mail.example', tls: false } },
+  })
+  t.same(JSON.parse(await text()).modules.note, {
+    keepFor: '7d',
+    mail: { host: 'mail.example', tls: false },
+  })
+  t.match(await run('config', 'set', 'note.mail', 'x'), {
+    exitCode: 2,
+    json: { error: { code: 'setting-group' } },
+  })
+  t.match(await run('config', 'set', 'note.mail', '{"port":1}'), {
+    exitCode: 2,
+    json: { error: { code: 'invalid-setting' } },
+  })
+  t.match(await run('config', 'unset', 'note.mail'), { exitCode: 0 })
+  t.same(JSON.parse(await text()).modules.note, { keepFor: '7d' })
+})
+
 t.test('a writeOnly setting is not shown, and no history has its value', async (t) => {
-  const { directory, run } = await withNote(t)
-  const outputs = [
-    await run('config', 'set', 'note.apiKey', 'hunter2-secret'),
-    await run('config', 'get', 'note.apiKey'),
-    await run('config', 'get'),
-  ]
+  const { directory, run, text } = await withNote(t)
+  const file = JSON.parse(await text())
+  await writeFile(
+    configFile(directory),
+    JSON.stringify({ ...file, modules: { note: { apiKey: 'hunter2-secret' } } }),
+  )
+  t.match(await run('config', 'set', 'note.most', '3'), { exitCode: 0 })
+  const outputs = [await run('config', 'get', 'note.apiKey'), await run('config', 'get')]
   for (const { exitCode, stdout, stderr } of outputs) {
     t.equal(exitCode, 0)
     t.match(stdout, /"\(set\)"/)

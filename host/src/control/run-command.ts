@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import type { CommandResult } from '@mortise/module-sdk'
+import type { CommandResult, CommandStreams } from '@mortise/module-sdk'
 
 /** A command that hangs ends after this time, in milliseconds. An installation asks registries. */
 const TIMEOUT = 600_000
@@ -9,13 +9,12 @@ const MOST_OUTPUT = 64 * 1024 * 1024
  * Runs the command `app` for the application in `directory`.
  * @param program its file
  * @param argv the command and all that follows
- * @param onNotes gets what it says to people, while it runs
  */
 export function runCommand(
   program: string,
   directory: string,
   [command = '', ...argv]: readonly string[],
-  onNotes: (text: string) => void = () => {},
+  { input = '', onNotes = () => {} }: CommandStreams = {},
 ): Promise<CommandResult> {
   const words = [program, command, '--json', '--dir', directory, ...argv]
   const limits = { timeout: TIMEOUT, maxBuffer: MOST_OUTPUT }
@@ -26,7 +25,8 @@ export function runCommand(
       resolve({ exitCode, document: documentIn(stdout), notes })
     })
     child.stderr?.on('data', onNotes)
-    child.stdin?.end()
+    child.stdin?.on('error', () => {}) // it ended without reading, and reports why
+    child.stdin?.end(input)
   })
 }
 

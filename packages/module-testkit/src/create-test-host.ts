@@ -15,7 +15,7 @@ import {
   tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
-import type { CommandResult, Event, ModulePlugin } from '@mortise/module-sdk'
+import type { CommandResult, CommandStreams, Event, ModulePlugin } from '@mortise/module-sdk'
 import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
@@ -48,7 +48,7 @@ export interface TestHostOptions {
    */
   readonly rehearse?: boolean
   /** Runs `app` for a module that operates the application; without it every command fails. */
-  readonly command?: (argv: readonly string[], onNotes?: (text: string) => void) => Promise<CommandResult>
+  readonly command?: (argv: readonly string[], streams?: CommandStreams) => Promise<CommandResult>
   /** Where the host says that it listens, for such a module. The default is loopback. */
   readonly url?: string
 }

@@ -134,7 +134,7 @@ export function changeRoutes(
         noted = noted.then(() => note(database, id, notes)).catch(() => {})
       }
       operator
-        .run(call.command, call.words, call.options, onNotes)
+        .run(call.command, call.words, call.options, { input: call.input, onNotes })
         .catch((error): CommandResult => {
           log.error(error, 'a command of the console cannot run')
           return { exitCode: 1, document: undefined, notes: (error as Error).message }

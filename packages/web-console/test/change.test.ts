@@ -17,12 +17,17 @@ async function withCommand(t: Test, options: Partial<TestHostOptions> = {}) {
     document: { generation: 2, settled: { state: 'settled' } } as unknown,
     notes: 'plan\n\ndone\n',
   }
-  const command = async (argv: readonly string[]) => {
+  const inputs: (string | undefined)[] = []
+  const command = async (
+    argv: readonly string[],
+    { input }: { readonly input?: string | undefined } = {},
+  ) => {
     argvs.push(argv)
     if (argv.includes('--dry-run')) return { exitCode: 0, document: { digest, dryRun: true }, notes: '' }
     if (argv.includes('get'))
       return { exitCode: 0, document: { key: 'note.keepFor', value: '7d' }, notes: '' }
     changes.push(argv)
+    inputs.push(input)
     return end
   }
   const host = await consoleHost(t, { command, ...options })
@@ -30,6 +35,7 @@ async function withCommand(t: Test, options: Partial<TestHostOptions> = {}) {
     host,
     argvs,
     changes,
+    inputs,
     ending(result: typeof end) {
       end = result
     },
@@ -106,21 +112,43 @@ for (const [name, [wanted, argv]] of Object.entries(wants))
     t.same(changes, [argv])
   })
 
-t.test('the value of a setting is neither shown nor kept', async (t) => {
-  const { host, changes } = await withCommand(t)
+t.test('the value of a setting is no argument, and is neither shown nor kept', async (t) => {
+  const { host, changes, inputs } = await withCommand(t)
   const browser = await signedIn(host)
   const wanted = { command: 'config-set', args: ['note.apiKey', 'hunter2'] }
   const planned = (await browser.post('/console/operator/plan', wanted)).json()
   t.match(planned, { command: 'app config set note.apiKey', plan: { value: '7d' } })
   const { change } = (await browser.post('/console/operator/change', { plan: planned.id })).json()
   await ended(browser, change)
-  t.same(changes, [['config', '--', 'set', 'note.apiKey', 'hunter2']])
+  t.same(changes, [['config', '--', 'set', 'note.apiKey', '-']])
+  t.same(inputs, ['hunter2'])
   for (const table of [
     sql`SELECT * FROM console_plan`,
     sql`SELECT * FROM console_change`,
     sql`SELECT * FROM mortise_audit`,
   ])
     t.notMatch(JSON.stringify(await host.database.many(table)), 'hunter2')
+})
+
+t.test('a secret is refused before it is stored with a plan', async (t) => {
+  const key = 'web-console.oidc'
+  const variable = 'APP_MODULES_WEB_CONSOLE_OIDC_CLIENT_SECRET'
+  const secret = { key: `${key}.clientSecret`, variable, schema: { writeOnly: true } }
+  const documents: Readonly<Record<string, unknown>> = {
+    [secret.key]: secret,
+    [key]: { settings: [{ key: `${key}.issuer`, variable: 'X', schema: {} }, secret] },
+  }
+  const host = await consoleHost(t, {
+    command: async (argv) => ({ exitCode: 0, document: documents[argv.at(-1) as string], notes: '' }),
+  })
+  const browser = await signedIn(host)
+  const plan = async (...args: string[]) =>
+    (await browser.post('/console/operator/plan', { command: 'config-set', args })).json()
+  const refused = { status: 400, errors: [{ pointer: '/args/1', detail: new RegExp(variable) }] }
+  t.match(await plan(secret.key, 'hunter2'), refused)
+  t.match(await plan(key, '{"issuer":"https://a.example","clientSecret":"hunter2"}'), refused)
+  t.same(await host.database.many(sql`SELECT * FROM console_plan`), [])
+  t.match(await plan(key, '{"issuer":"https://a.example"}'), { command: `app config set ${key}` })
 })
 
 t.test('a command that is refused, or whose plan has changed, has failed with its reason', async (t) => {
@@ -152,7 +180,7 @@ t.test('a change whose host ended has an end, too', async (t) => {
 t.test('what a command says is shown while it runs', async (t) => {
   const ending = Promise.withResolvers<void>()
   const host = await consoleHost(t, {
-    command: async (argv, onNotes) => {
+    command: async (argv, { onNotes } = {}) => {
       if (argv.includes('--dry-run')) return { exitCode: 0, document: { digest }, notes: '' }
       onNotes?.('the plan\n')
       await ending.promise

@@ -17,8 +17,6 @@ export interface Change {
   readonly command: string
   readonly args: readonly string[]
   readonly options?: Readonly<Record<string, string | boolean>>
-  /** What the plan shows instead of a secret value. */
-  readonly shown?: string
 }
 
 interface Planned {
@@ -167,7 +165,7 @@ export function ChangeWindow({ change: asked, close }: { readonly change: Change
       )}
       {planned && (
         <>
-          <PlanView plan={planned.plan} value={change.shown ?? change.args[1]} />
+          <PlanView plan={planned.plan} value={change.args[1]} />
           {!isNothing && (
             <label class="check">
               <input

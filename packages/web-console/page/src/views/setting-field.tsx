@@ -4,7 +4,7 @@ import type { Schema, Setting } from './module.ts'
 const t = texts.modules.settings
 
 export interface Field {
-  readonly kind: 'boolean' | 'integer' | 'number' | 'choice' | 'text' | 'secret' | 'list' | 'json'
+  readonly kind: 'boolean' | 'integer' | 'number' | 'choice' | 'text' | 'list' | 'json'
   readonly choices: readonly string[]
   readonly schema: Schema
   readonly isSecret: boolean
@@ -22,9 +22,8 @@ export function fieldOf({ schema = {}, default: byDefault, value, secret, source
   const isSecret = secret === true || schema.writeOnly === true
   const of = schema.type ?? typeOf(byDefault ?? value)
   const isTexts = of === 'array' && (schema.items?.type ?? 'string') === 'string'
-  const kind: Field['kind'] = isSecret
-    ? 'secret'
-    : choices.length > 0
+  const kind: Field['kind'] =
+    choices.length > 0
       ? 'choice'
       : of === 'boolean' || of === 'integer' || of === 'number'
         ? of
@@ -45,8 +44,8 @@ function typeOf(value: unknown): string {
 }
 
 /** A value as the form shows it. */
-export function showEntry({ kind }: Field, value: unknown): string {
-  if (kind === 'secret' || value === null || value === undefined) return ''
+export function showEntry({ kind, isSecret }: Field, value: unknown): string {
+  if (isSecret || value === null || value === undefined) return ''
   if (kind === 'list') return (value as readonly string[]).join('\n')
   return kind === 'json' ? JSON.stringify(value, null, 2) : String(value)
 }
@@ -74,8 +73,6 @@ export function parseEntry({ kind, schema: { minimum, maximum } }: Field, text: 
       } catch {
         return undefined
       }
-    case 'secret':
-      return text === '' ? undefined : text
     default:
       return text
   }
@@ -125,8 +122,6 @@ export function Entry({ field, id, describedBy, text, isInvalid, isReadOnly, set
       />
     )
   const typed = { ...shared, autocomplete: 'off', readOnly: isReadOnly, onInput: type } as const
-  if (field.isSecret)
-    return <input {...typed} type="password" placeholder={field.isSet ? t.secret : t.secretUnset} />
   const isNumber = field.kind === 'integer' || field.kind === 'number'
   return <input {...typed} type="text" inputMode={isNumber ? 'numeric' : 'text'} />
 }

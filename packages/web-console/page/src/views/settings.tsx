@@ -70,12 +70,11 @@ function Row({
           title: t.change(name),
           command: 'config-set',
           args: [setting.key, value],
-          ...(field.isSecret && { shown: texts.changes.secret }),
         })
       }}
     >
       <div>
-        <label class="strong" for={input}>
+        <label class="strong" for={field.isSecret ? undefined : input}>
           <code>{name}</code>
         </label>{' '}
         {setting.source !== 'default' && (
@@ -86,21 +85,25 @@ function Row({
         <p class="muted small" id={`${input}-text`}>
           {setting.description}
           {field.range && ` · ${field.range}`}
-          {!field.isSecret &&
-            setting.default !== null &&
-            ` · ${t.default(showEntry(field, setting.default) || '""')}`}
+          {setting.default !== null && ` · ${t.default(showEntry(field, setting.default) || '""')}`}
         </p>
       </div>
       <div class="stack tight">
-        <Entry
-          field={field}
-          id={input}
-          describedBy={`${input}-text`}
-          text={text}
-          isInvalid={isChanged && value === undefined}
-          isReadOnly={!may('admin')}
-          set={setText}
-        />
+        {field.isSecret ? (
+          <p class="small">
+            {field.isSet ? t.secret : t.secretUnset} {t.secretPlace} <code>{setting.variable}</code>
+          </p>
+        ) : (
+          <Entry
+            field={field}
+            id={input}
+            describedBy={`${input}-text`}
+            text={text}
+            isInvalid={isChanged && value === undefined}
+            isReadOnly={!may('admin')}
+            set={setText}
+          />
+        )}
         {isChanged && value === undefined && <p class="small">{t.invalid}</p>}
         {may('admin') && (isChanged || isOurs) && (
           <div class="row">
