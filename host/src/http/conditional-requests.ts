@@ -143,8 +143,14 @@ export const hasTag = (header: string, tag: string) =>
 /** Whether `If-Match` has a strong tag of this version of the resource (RFC 9110, 13.1.1). */
 function hasVersion(header: string, resource: Versioned): boolean {
   const prefix = prefixOf(resource)
-  return lists(header, ({ weak, opaque }) => !weak && opaque.startsWith(prefix))
+  return lists(
+    header,
+    ({ weak, opaque }) => !weak && opaque.startsWith(prefix) && isHash.test(opaque.slice(prefix.length)),
+  )
 }
+
+/** A SHA-1 in base64url, as `entityTag` writes it. */
+const isHash = /^[\w-]{26}[AEIMQUYcgkosw048]$/
 
 /** An encoded id contains no colon. */
 const prefixOf = ({ id, version }: Versioned) => `${encodeURIComponent(id ?? '')}:${version}:`
