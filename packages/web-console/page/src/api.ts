@@ -99,15 +99,38 @@ export async function request<Body>(path: string, call: Call = {}): Promise<Resp
     if (signal?.aborted) throw error
     throw new Problem(0, { code: 'unreachable' })
   }
-  const text = await response.text()
-  const parsed = parse(text)
-  if (response.ok) return { body: parsed as Body, etag: response.headers.get('etag') }
-  const problem = new Problem(response.status, (parsed ?? {}) as Partial<Problem>)
-  if (problem.status === 401 && path !== 'session' && session.value) {
+  const { status } = response
+  const parsed = parse(await response.text())
+  if (response.ok && (parsed !== undefined || isWithoutBody(status)))
+    return { body: parsed as Body, etag: response.headers.get('etag') }
+  // A proxy in between, or its page to sign in.
+  if (response.ok || !isProblem(parsed)) throw new Problem(status, { code: 'not-from-host' })
+  const problem = new Problem(status, parsed)
+  if (status === 401 && path !== 'session' && session.value) {
+    hasEnded.value = true
+    endSession()
+  }
+  throw problem
+}
+
+const isWithoutBody = (status: number) => status === 202 || status === 204
+
+const isProblem = (body: unknown): body is Partial<Problem> =>
+  typeof (body as { readonly code?: unknown } | null | undefined)?.code === 'string'
+
+/** All pages of the console in this browser have one session. */
+const pages = new BroadcastChannel(`sessions of ${base}`)
+pages.addEventListener('message', () => {
+  if (session.value) {
     hasEnded.value = true
     session.value = null
   }
-  throw problem
+})
+
+/** Shows nothing of the session any more, here and in the other pages of this browser. */
+export function endSession(): void {
+  session.value = null
+  pages.postMessage('ended')
 }
 
 function parse(text: string): unknown {
@@ -140,7 +163,9 @@ export const has = (module: string): boolean => session.value?.modules.includes(
 
 export async function readSession(): Promise<void> {
   try {
-    session.value = await get<Session>('session')
+    const found = await get<Partial<Session> | null>('session')
+    if (typeof found?.subject !== 'string') throw new Problem(200, { code: 'not-from-host' })
+    session.value = found as Session
   } catch (error) {
     if (error instanceof Problem && error.status === 401) session.value = null
     else throw error

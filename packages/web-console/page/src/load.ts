@@ -1,5 +1,6 @@
+import { effect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Problem } from './api.ts'
+import { Problem, session } from './api.ts'
 
 export interface Loaded<Data> {
   readonly data: Data | undefined
@@ -15,6 +16,10 @@ export const toProblem = (error: unknown): Problem =>
 
 /** What slow reads had, so that a view shows it at once and then what is new. */
 const kept = new Map<string, unknown>()
+// The next session may be another person's.
+effect(() => {
+  if (session.value === null) kept.clear()
+})
 
 /**
  * Loads when one of `inputs` changes, and again every `seconds`. It keeps what it has while it loads again with the

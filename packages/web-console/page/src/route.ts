@@ -11,8 +11,17 @@ const read = (): Route => {
   const { pathname, search } = location
   const rest = pathname.startsWith(base) ? pathname.slice(base.length) : ''
   return {
-    path: rest.split('/').filter(Boolean).map(decodeURIComponent),
+    path: rest.split('/').filter(Boolean).map(decoded),
     query: Object.fromEntries(new URLSearchParams(search)),
+  }
+}
+
+/** A part of the address; as it is if its escapes are none, so that its view says that it finds nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
   }
 }
 

@@ -1,6 +1,12 @@
-import { request, session } from './api.ts'
+import { endSession, request } from './api.ts'
 
 export async function signOut(): Promise<void> {
   await request('session', { method: 'DELETE' }).catch(() => undefined)
-  session.value = null
+  endSession()
+}
+
+/** Ends everybody's session. */
+export async function endAllSessions(): Promise<void> {
+  await request('session/all', { method: 'DELETE' })
+  endSession()
 }

@@ -71,6 +71,8 @@ export const texts = {
     ended: 'Your session has ended, or was idle for too long. Sign in again to continue where you were.',
     badLink: 'The link does not work: it was used, or is older than a minute. Run the command again.',
     signOut: 'Sign out',
+    endAll: 'End all sessions',
+    endAllLead: 'Everybody signs in to the console again, you too. Tokens stay valid.',
     signedInAs: 'Signed in as',
     again: 'Sign in again',
     againLead: 'A change needs a sign-in of the last 5 minutes. You come back to this place.',
@@ -78,6 +80,10 @@ export const texts = {
   problem: {
     unreachable: 'The host does not respond',
     unreachableDetail: 'It may be restarting, or the network is down. The page tries again when you ask.',
+    notFromHost: 'The response is not from the host',
+    notFromHostDetail: (status: number) =>
+      `The console got a response with the status ${status} that it cannot read, perhaps from a proxy or its sign-in page. Load the page again. If it stays, look at the proxy.`,
+    page: 'The page cannot show this',
     todo: 'What to do',
   },
   changes: {
@@ -118,7 +124,6 @@ export const texts = {
     present: 'Now',
     becomes: 'Afterwards',
     theDefault: 'the default',
-    secret: 'the new value, which is not shown',
     added: 'Added',
     removed: 'Removed',
     replaces: (version: string) => `replaces ${version}`,
@@ -299,8 +304,9 @@ export const texts = {
     settings: {
       default: (value: string) => `default ${value}`,
       from: (source: string) => `from ${source}`,
-      secret: 'Set, and never shown. A new value replaces it.',
-      secretUnset: 'Not set. A value is never shown again.',
+      secret: 'Set, and never shown.',
+      secretUnset: 'Not set.',
+      secretPlace: 'It does not belong in app.config.json. The host reads it from the variable',
       reset: 'Back to the default',
       variable: (name: string) => `The variable ${name} overrides it.`,
       change: (name: string) => `Change ${name}`,

@@ -1,6 +1,6 @@
-import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import type { Problem } from './api.ts'
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
+import { Problem } from './api.ts'
 import { toProblem } from './load.ts'
 import { texts } from './texts.ts'
 import { Empty, ProblemNote, Waiting } from './ui/parts.tsx'
@@ -44,5 +44,19 @@ export function View({ name }: { readonly name: string }) {
     )
   if (problem) return <ProblemNote problem={problem} retry={() => location.reload()} />
   const Found = loaded.get(name)
-  return Found ? <Found key={name} /> : <Waiting />
+  return Found ? (
+    <Guarded key={name}>
+      <Found />
+    </Guarded>
+  ) : (
+    <Waiting />
+  )
+}
+
+/** A response that a view cannot show leaves the rest of the page alone. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error] = useErrorBoundary()
+  if (error === undefined) return <>{children}</>
+  const problem = new Problem(0, { code: 'page', title: texts.problem.page, detail: String(error) })
+  return <ProblemNote problem={problem} retry={() => location.reload()} />
 }

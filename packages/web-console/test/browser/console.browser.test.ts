@@ -361,6 +361,56 @@ t.test('an operator works with the console', { skip }, async (t) => {
     await other.page.close()
   })
 
+  await step("says what is wrong with an address, or a response that is not the host's", async (t) => {
+    complaints.expected = /^(502|404) /
+    await open('/products/%E0%A4%A')
+    await page.getByRole('alert').getByText('product-not-found').waitFor()
+    const html = { contentType: 'text/html', body: '<!doctype html><title>Proxy</title>' }
+    for (const [view, status] of [
+      ['/audit', 502],
+      ['/jobs', 200],
+    ] as const) {
+      await page.route(`**/console/operator/**`, (route) => route.fulfill({ ...html, status }))
+      await open(view)
+      await page.getByRole('alert').getByText('The response is not from the host').waitFor()
+      await page.unrouteAll()
+    }
+    await page.route(`**/console/operator/work*`, (route) =>
+      route.fulfill({ json: { failed: 7, jobs: 'x' } }),
+    )
+    await open('/jobs')
+    await page.getByRole('alert').waitFor()
+    await nav('Audit trail').click()
+    await page.getByText('Newest').or(page.getByText('Actor')).first().waitFor()
+    await page.unrouteAll()
+    await page.route(`**/console/session`, (route) => route.fulfill({ json: {} }))
+    await page.reload()
+    await page.getByRole('alert').getByText('The response is not from the host').waitFor()
+    await page.unrouteAll()
+    await page.reload()
+    await nav('Audit trail').waitFor()
+    t.same(complaints.list, [])
+    complaints.expected = /^$/
+  })
+
+  await step('ends all sessions, and nothing is left in a second tab', async (t) => {
+    const beside = await page.context().newPage()
+    await beside.goto(`${shop.url}/console/audit`)
+    await beside.locator('table').waitFor()
+    await open('/audit')
+    await page.getByRole('button', { name: 'End all sessions' }).click()
+    const window = page.getByRole('dialog', { name: 'End all sessions' })
+    t.same(await barriers(page), [])
+    complaints.expected = /^401 /
+    await window.getByRole('button', { name: 'End all sessions' }).click()
+    for (const one of [page, beside]) await one.getByRole('button', { name: 'Sign in' }).waitFor()
+    t.equal(await beside.locator('table').count(), 0)
+    await beside.close()
+    await page.goto(shop.run('console').link)
+    await nav('Audit trail').waitFor()
+    complaints.expected = /^$/
+  })
+
   await step('signs out, and the page says so when its session is gone', async (t) => {
     const cookies = await page.context().cookies()
     complaints.expected = /^401 /

@@ -96,7 +96,7 @@ async function stepOf(page: Page, random: () => number): Promise<void> {
     .evaluate((element) => element.tagName + (element.textContent ?? ''), { timeout: 1000 })
     .catch(() => '')
   const label = (await one.getAttribute('aria-label', { timeout: 1000 }).catch(() => '')) ?? ''
-  if (/Run it/.test(what) || /Sign out/.test(label)) return
+  if (/Run it|End all sessions/.test(what) || /Sign out/.test(label)) return
   const isField = /^(INPUT|TEXTAREA)/.test(what)
   await (isField && random() < 0.7
     ? one.fill(['tea', '12', '', 'purchase_x', '#3', '{"', 'alice'][Math.floor(random() * 7)] ?? '', {

@@ -110,7 +110,12 @@ export const Note = ({ tone = 'plain', icon, children, action }: NoteProps) => (
 /** A failure: what happened, why, and what to do. */
 export function ProblemNote({ problem, retry }: { readonly problem: Problem; readonly retry?: () => void }) {
   const { code, title, detail, hint, errors, requestId } = problem
-  const isUnreachable = code === 'unreachable'
+  const [what, why] =
+    code === 'unreachable'
+      ? [texts.problem.unreachable, texts.problem.unreachableDetail]
+      : code === 'not-from-host'
+        ? [texts.problem.notFromHost, texts.problem.notFromHostDetail(problem.status)]
+        : [title, detail]
   return (
     <Note
       tone="bad"
@@ -122,15 +127,15 @@ export function ProblemNote({ problem, retry }: { readonly problem: Problem; rea
         )
       }
     >
-      <p class="strong">{isUnreachable ? texts.problem.unreachable : title}</p>
-      <p class="wrap">{isUnreachable ? texts.problem.unreachableDetail : detail}</p>
+      <p class="strong">{what}</p>
+      <p class="wrap">{why}</p>
       {errors.map((error) => (
         <p class="wrap" key={error.pointer ?? error.parameter}>
           <code>{error.pointer ?? error.parameter}</code> {error.detail}
         </p>
       ))}
       {hint && <p class="wrap">{hint}</p>}
-      {!isUnreachable && (
+      {what === title && (
         <p class="small muted wrap">
           <code>{code}</code>
           {requestId && ` · ${texts.requestId} ${requestId}`}

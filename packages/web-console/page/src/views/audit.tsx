@@ -1,8 +1,11 @@
 import { useState } from 'preact/hooks'
+import { may, type Problem } from '../api.ts'
 import { caller, fullTime, shortId } from '../format.ts'
-import { useLoad } from '../load.ts'
+import { toProblem, useLoad } from '../load.ts'
 import { href, route, setQuery } from '../route.ts'
+import { endAllSessions } from '../sign-out.ts'
 import { texts } from '../texts.ts'
+import { Window } from '../ui/dialog.tsx'
 import { Badge, Card, Empty, Head, Json, ProblemNote, Time, Waiting } from '../ui/parts.tsx'
 import { ClosePane, Split } from '../ui/split.tsx'
 import { type AuditRecord, readAudit } from './audit-records.ts'
@@ -26,7 +29,9 @@ export default function Audit() {
   const open = data?.find(({ seq }) => String(seq) === path[1])
   return (
     <>
-      <Head title={t.title} lead={t.lead} />
+      <Head title={t.title} lead={t.lead}>
+        {may('admin') && <EndSessions />}
+      </Head>
       <div class="tools">
         <input
           class="input"
@@ -154,3 +159,30 @@ const Pane = ({ record }: { readonly record: AuditRecord }) => (
     </div>
   </Card>
 )
+
+function EndSessions() {
+  const [isOpen, setOpen] = useState(false)
+  const [problem, setProblem] = useState<Problem>()
+  const title = texts.session.endAll
+  const end = () => endAllSessions().catch((error) => setProblem(toProblem(error)))
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setOpen(true)}>
+        {title}
+      </button>
+      {isOpen && (
+        <Window
+          title={title}
+          close={() => setOpen(false)}
+          footer={
+            <button type="button" class="button main" onClick={end}>
+              {title}
+            </button>
+          }
+        >
+          {problem ? <ProblemNote problem={problem} /> : <p>{texts.session.endAllLead}</p>}
+        </Window>
+      )}
+    </>
+  )
+}
