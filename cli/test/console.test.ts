@@ -1,10 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { checkoutRegistry } from './checkout-registry.ts'
-import { runApp, testApplication } from './run-app.ts'
+import { runApp, runOnTerminal, testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
+import { testOnEngines } from './test-on-engines.ts'
 
 const command = fileURLToPath(new URL('../bin.js', import.meta.url))
 
@@ -87,6 +90,74 @@ t.test('from the link of "app console" to a module that serves, and back', async
   const after = await fetch(`${running.url}/`)
   t.same([...after.headers.keys()].sort(), known, 'no header stays')
   t.notMatch(await (await fetch(`${running.url}/openapi.json`)).text(), 'console')
+})
+
+testOnEngines('what a secret that leaked has proved ends at once', async (t, { directory, run }) => {
+  process.env.npm_config_registry = await checkoutRegistry(t, '', () => false)
+  await run('module-install', 'web-console', 'api-event')
+  const host = await runningHost(t, directory)
+  const linkOf = async (...argv: string[]) => (await run('console', ...argv)).json.link.split('#link=')[1]
+  const signIn = async (credentials: object) => {
+    const response = await fetch(`${host.url}/console/session`, {
+      method: 'POST',
+      headers: { 'x-console': '1', origin: host.url, 'content-type': 'application/json' },
+      body: JSON.stringify(credentials),
+    })
+    return { status: response.status, cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  }
+  const statusOf = async ({ cookie }: { cookie: string }) =>
+    (await fetch(`${host.url}/console/operator/audit`, { headers: { cookie } })).status
+  const { token } = (await run('token', 'ann', '--scope', 'admin')).json
+  const sessions = [await signIn({ link: await linkOf() }), await signIn({ token })]
+  const unused = await linkOf()
+  const stream = await fetch(`${host.url}/event`, { headers: { authorization: `Bearer ${token}` } })
+  t.equal(stream.status, 200)
+  await run('secret', 'rotate')
+  t.same(await Promise.all(sessions.map(statusOf)), [200, 200], 'the previous secret verifies still')
+
+  t.match(await run('secret', 'rotate', '--now'), { exitCode: 0 })
+  t.same(await Promise.all(sessions.map(statusOf)), [401, 401])
+  t.match(await signIn({ link: unused }), { status: 401, cookie: '' })
+  await stream.text()
+  t.pass('the stream has ended')
+
+  const [one, other] = [await signIn({ link: await linkOf() }), await signIn({ link: await linkOf('ben') })]
+  t.same([await statusOf(one), await statusOf(other)], [200, 200])
+  t.match(await run('console', '--end-all'), { exitCode: 0, json: { ended: true } })
+  t.same([await statusOf(one), await statusOf(other)], [401, 401])
+  const { records } = (await run('audit')).json
+  t.match(
+    records.find(({ action }: { action: string }) => action === 'console.end-all'),
+    { details: { caller: /:operator$/, sessions: Number } },
+  )
+})
+
+t.test('the link is no argument of a process, and names this machine unless publicUrl is set', async (t) => {
+  process.env.npm_config_registry = await checkoutRegistry(t, '', () => false)
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', 'web-console')
+  await runningHost(t, directory)
+  t.match(await run('console'), { exitCode: 0, stderr: /on this machine.*publicUrl/ })
+  // The browser: it says what it was given, and what it reads there.
+  const seen = join(root, 'seen')
+  await writeFile(
+    join(root, 'xdg-open'),
+    `#!/bin/sh\nstat -c '%a %n' "$(dirname "$1")" "$1" > ${seen}.new\ncat "$1" >> ${seen}.new\nenv >> ${seen}.new\nmv ${seen}.new ${seen}\n`,
+    { mode: 0o755 },
+  )
+  t.intercept(process, 'env', {
+    value: { ...process.env, PATH: `${root}:${process.env.PATH}`, TMPDIR: root, APP_SECRET: undefined },
+  })
+  t.match(await runOnTerminal('y', 'console', '--dir', directory), { exitCode: 0 })
+  while (!existsSync(seen)) await setTimeout(20)
+  const text = await readFile(seen, 'utf8')
+  t.match(text, /^700 \S+\n600 \S+console\.html\n/)
+  t.match(text, /content="0; url=http:\/\/127\.0\.0\.1:\d+\/console#link=[\w.-]+"/)
+  t.notMatch(text, /^APP_/m)
+  t.match(await run('config', 'set', 'publicUrl', 'https://shop.example'), { exitCode: 0 })
+  const { json, stderr } = await run('console')
+  t.match(json.link, /^https:\/\/shop\.example\/console#link=/)
+  t.notMatch(stderr, /publicUrl/)
 })
 
 t.test('console.md: the commands of the page', async (t) => {

@@ -36,6 +36,12 @@ export const noConsole = define.notFound(
   'Install it: app module-install web-console',
 )
 
+export const consoleRefused = define.unexpected(
+  'console-refused',
+  'The console has not ended its sessions: {reason}',
+  'Try again, or end all that the secret of the application has proved: app secret rotate --now',
+)
+
 export const noFailedJob = define.notFound(
   'no-failed-job',
   'No job {job} has failed{by}.',

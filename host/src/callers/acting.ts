@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SignedIn } from '@mortise/module-sdk'
 import { decodeJwt } from 'jose/jwt/decode'
+import type { Proof, Verdict } from './jwt-verifier.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { User } from './user.ts'
 
@@ -21,11 +22,30 @@ export class ActingTokens implements TokenVerifier {
     this.#tokens.replace(...issuers)
   }
 
+  prove(token: string): Promise<Verdict> {
+    return this.#tokens.prove(token)
+  }
+
+  trusts(proof: Proof): Promise<boolean> {
+    return this.#tokens.trusts(proof)
+  }
+
+  onReplace(listener: () => void): () => void {
+    return this.#tokens.onReplace(listener)
+  }
+
   /** @throws {Problem} 401; 503 if keys are unavailable */
   async signIn(token: string): Promise<SignedIn> {
-    const { id, scopes } = await this.#tokens.verify(token)
-    const { iat, exp = 0 } = decodeJwt(token)
-    return { id, scopes, issuedAt: iat === undefined ? undefined : iat * 1000, expiresAt: exp * 1000 }
+    const { user, proof, expires } = await this.#tokens.prove(token)
+    const { iat, jti } = decodeJwt(token)
+    return {
+      id: user.id,
+      scopes: user.scopes,
+      tokenId: jti,
+      issuedAt: iat === undefined ? undefined : iat * 1000,
+      expiresAt: expires,
+      proof: JSON.stringify(proof),
+    }
   }
 
   /** @param send a request with the token, which no other request can have */

@@ -1,10 +1,11 @@
-import { createSecretKey } from 'node:crypto'
+import { createHash, createSecretKey } from 'node:crypto'
 import { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JWTVerifyGetKey } from 'jose'
+import type { JWTHeaderParameters, JWTVerifyGetKey } from 'jose'
 import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
-import type { OwnIssuer, TokenIssuer } from '../config/token-issuer.ts'
+import { fingerprintOf } from '../config/secrets.ts'
+import type { OwnIssuer, RemoteIssuer, TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { issuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
 import { type KeySource, keySource } from './published-keys.ts'
@@ -18,13 +19,27 @@ const CLOCK_TOLERANCE = 30
 const SILENCE = 60_000
 
 /**
- * Verifies a token of one issuer with its own keys and the algorithms that fit them. Rejects with
+ * Verifies the tokens of one issuer with its own keys and the algorithms that fit them. Rejects with
  * jose's errors, or with a Problem: 503 if the keys are unavailable.
  */
-export type VerifyToken = (token: string) => Promise<Verdict>
+export interface IssuerVerifier {
+  verify(token: string): Promise<Verdict>
+  /** Whether it would verify a token that was verified so, apart from the token's times. */
+  trusts(proof: Proof): Promise<boolean>
+}
+
+/** What verified a token, without anything secret: it names the key and the rules of its issuer. */
+export interface Proof {
+  readonly issuer: string
+  /** The fingerprint of the own secret, or the header that chose the issuer's key. */
+  readonly key: string
+  /** The fingerprint of the configuration of another issuer. */
+  readonly rules?: string
+}
 
 export interface Verdict {
   readonly user: User
+  readonly proof: Proof
   /** The token's expiry plus the tolerance, in epoch milliseconds. */
   readonly expires: number
   /** The time of the next check, on the clock of `performance`, which never jumps. */
@@ -32,29 +47,68 @@ export interface Verdict {
 }
 
 /** @throws {TypeError} for a secret that is too short */
-export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): VerifyToken {
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
   if ('secret' in config) {
     return ownVerifier(config)
   }
-  const { audience } = config
+  const { issuer, audience } = config
   // RFC 9864 renames the algorithm for Ed25519.
   const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
   const source = keySource(config)
-  const verify = verifier(config, KEYS_MAX_AGE, issuerKeys(source, log), { audience, algorithms })
+  const find = issuerKeys(source, log)
+  const rules = rulesOf(config)
+  const proofOf = (header: object) => ({ issuer, key: chosenBy(header), rules })
+  const verify = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms }, proofOf)
   const blame = blameKeys(source, log)
-  return (token) => verify(token).catch(blame)
+  return {
+    verify: (token) => verify(token).catch(blame),
+    async trusts(proof) {
+      if (proof.rules !== rules) return false
+      try {
+        await find(JSON.parse(proof.key), { payload: '', signature: '' })
+        return true
+      } catch (error) {
+        // The issuer has withdrawn the key.
+        if (isOfToken(error)) return false
+        return blame(error)
+      }
+    },
+  }
+}
+
+/** The part of a token's header that chooses a key. */
+const chosenBy = ({ alg, kid }: Partial<JWTHeaderParameters>) => JSON.stringify({ alg, kid })
+
+/** Differs if the host may take other tokens of the issuer, or take them for something else. */
+function rulesOf(config: RemoteIssuer): string {
+  const sorted = JSON.stringify(config, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
+  return createHash('sha256').update(sorted).digest('base64url')
 }
 
 /** A token names no key: after a rotation the previous secrets are tried until their time. */
-function ownVerifier({ issuer, secret, previousSecrets = [] }: OwnIssuer): VerifyToken {
+function ownVerifier({ issuer, secret, previousSecrets = [] }: OwnIssuer): IssuerVerifier {
   if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
   const keyed = (bytes: Uint8Array) => {
     const key = createSecretKey(bytes)
-    return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
+    const proof = { issuer, key: fingerprintOf(bytes) }
+    return verifier(
+      { issuer },
+      Infinity,
+      async () => key,
+      { algorithms: ['HS256'] },
+      () => proof,
+    )
   }
   const current = keyed(secret)
   const previous = previousSecrets.map(({ secret, until }) => ({ verify: keyed(secret), until }))
-  return async (token) => {
+  const ends = new Map(previousSecrets.map(({ secret, until }) => [fingerprintOf(secret), until]))
+  ends.set(fingerprintOf(secret), Infinity)
+  const trusts = async ({ key }: Proof) => (ends.get(key) ?? 0) > Date.now()
+  const verify = async (token: string) => {
     try {
       return await current(token)
     } catch (error) {
@@ -68,6 +122,7 @@ function ownVerifier({ issuer, secret, previousSecrets = [] }: OwnIssuer): Verif
       throw error
     }
   }
+  return { verify, trusts }
 }
 
 const isWrongSignature = (error: unknown) => error instanceof errors.JWSSignatureVerificationFailed
@@ -79,7 +134,8 @@ function verifier(
   maxAge: number,
   find: JWTVerifyGetKey,
   rules: { readonly algorithms: string[]; readonly audience?: string },
-): VerifyToken {
+  proofOf: (header: JWTHeaderParameters) => Proof,
+): IssuerVerifier['verify'] {
   const options = {
     ...rules,
     issuer: config.issuer,
@@ -95,11 +151,16 @@ function verifier(
     return find(header, token)
   }
   return async (token) => {
-    const { payload } = await jwtVerify(token, key, options)
+    const { payload, protectedHeader } = await jwtVerify(token, key, options)
     // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
     if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
     const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
-    return { user: userOf(payload, config), expires, until: performance.now() + maxAge }
+    return {
+      user: userOf(payload, config),
+      proof: proofOf(protectedHeader),
+      expires,
+      until: performance.now() + maxAge,
+    }
   }
 }
 
@@ -110,12 +171,14 @@ const usualTypes: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
 const mediaType = (typ: unknown) =>
   typeof typ === 'string' ? typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '') : typ
 
+const isOfToken = (error: unknown) =>
+  error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
+
 /** jose throws its own errors for a wrong token, and others for an unusable key. */
 function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {
   let silentUntil = 0
   return (error) => {
-    const isOfToken = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
-    if (error instanceof Problem || isOfToken) throw error
+    if (error instanceof Problem || isOfToken(error)) throw error
     if (performance.now() >= silentUntil) {
       silentUntil = performance.now() + SILENCE
       log?.warn({ err: error, url }, 'cannot use a key of a token issuer')

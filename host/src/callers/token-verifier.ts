@@ -4,8 +4,9 @@ import * as errors from 'jose/errors'
 import { decodeJwt } from 'jose/jwt/decode'
 import { LRUCache } from 'lru-cache'
 import { assertIssuers, type TokenIssuer } from '../config/token-issuer.ts'
+import { isBase64url } from './base64url.ts'
 import { invalidToken } from './bearer.ts'
-import { issuerVerifier, type Verdict, type VerifyToken } from './jwt-verifier.ts'
+import { type IssuerVerifier, issuerVerifier, type Proof, type Verdict } from './jwt-verifier.ts'
 import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096
@@ -16,6 +17,16 @@ const CACHE_SIZE = 8 * 1024 * 1024
 export interface TokenVerifier {
   /** Synchronous if cached. @throws {Problem} 401; 503 if keys are unavailable */
   verify(token: string): User | Promise<User>
+  /** What verifies the token now, for something that may outlive it: see `trusts`. @throws {Problem} */
+  prove(token: string): Promise<Verdict>
+  /**
+   * Whether this host would still take a token that was verified so: its secret or key verifies, and
+   * its issuer is configured as it was.
+   * @throws {Problem} 503 if keys are unavailable
+   */
+  trusts(proof: Proof): Promise<boolean>
+  /** Calls `listener` after each `replace`. @returns what ends that */
+  onReplace(listener: () => void): () => void
   /** Replaces the issuers. Tokens are verified again. @throws {TypeError} for an unsafe configuration */
   replace(issuers: readonly TokenIssuer[]): void
 }
@@ -37,7 +48,7 @@ export function createTokenVerifier({
 }): TokenVerifier {
   const verifiersOf = (configs: readonly TokenIssuer[]) => {
     assertIssuers(configs)
-    return new Map<unknown, VerifyToken>(
+    return new Map<unknown, IssuerVerifier>(
       configs.map((config) => [config.issuer, issuerVerifier(config, log)]),
     )
   }
@@ -48,14 +59,15 @@ export function createTokenVerifier({
     maxSize: CACHE_SIZE,
     sizeCalculation: (_verdict, token) => token.length,
   })
-  const running = new Map<string, Promise<User>>()
+  const running = new Map<string, Promise<Verdict>>()
+  const listeners = new Set<() => void>()
 
-  async function check(token: string): Promise<User> {
+  async function check(token: string): Promise<Verdict> {
     try {
       const used = verifiers
-      const verify = used.get(decodeJwt(token).iss)
-      if (!verify) throw invalidToken('its issuer is unknown')
-      const verdict = await verify(token).catch(async (error) => {
+      const issuer = used.get(decodeJwt(token).iss)
+      if (!issuer) throw invalidToken('its issuer is unknown')
+      const verdict = await issuer.verify(token).catch(async (error) => {
         const isReplaced =
           error instanceof errors.JWSSignatureVerificationFailed && (await onWrongSignature())
         if (!isReplaced && used === verifiers) throw error
@@ -64,30 +76,49 @@ export function createTokenVerifier({
       // With the keys of now.
       if (used !== verifiers || verdict === undefined) return await check(token)
       verdicts.set(token, verdict)
-      return verdict.user
+      return verdict
     } catch (error) {
       throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
     }
+  }
+
+  function verdictOf(token: string): Verdict | Promise<Verdict> {
+    const verdict = verdicts.get(token)
+    // Does not ask its issuer, which may be unreachable.
+    if (verdict && Date.now() >= verdict.expires) throw invalidToken('it has expired')
+    if (verdict && performance.now() < verdict.until) return verdict
+    if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
+    // jose ignores spaces and spare bits, so one token could be written in many ways.
+    const parts = token.split('.')
+    if (parts.length !== 3 || !parts.every(isBase64url)) throw invalidToken('it is not a well-formed JWT')
+    const verification = running.get(token)
+    if (verification) return verification
+    const checking = check(token).finally(() => running.delete(token))
+    running.set(token, checking)
+    return checking
   }
 
   return {
     replace(configs) {
       verifiers = verifiersOf(configs)
       verdicts.clear()
+      for (const listener of listeners) listener()
     },
+    onReplace(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async trusts(proof) {
+      const trusted = await verifiers.get(proof.issuer)?.trusts(proof)
+      // As with a wrong signature: a new secret may have proved it.
+      if (trusted !== false || proof.rules !== undefined || !(await onWrongSignature()))
+        return trusted === true
+      return (await verifiers.get(proof.issuer)?.trusts(proof)) === true
+    },
+    prove: async (token) => verdictOf(token),
     verify(token) {
-      const verdict = verdicts.get(token)
-      // Does not ask its issuer, which may be unreachable.
-      if (verdict && Date.now() >= verdict.expires) throw invalidToken('it has expired')
-      if (verdict && performance.now() < verdict.until) return verdict.user
-      if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
-      // jose ignores spaces in base64, so one token could be written, and cached, in many ways.
-      if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is not a well-formed JWT')
-      const verification = running.get(token)
-      if (verification) return verification
-      const checking = check(token).finally(() => running.delete(token))
-      running.set(token, checking)
-      return checking
+      const verdict = verdictOf(token)
+      return verdict instanceof Promise ? verdict.then(({ user }) => user) : verdict.user
     },
   }
 }

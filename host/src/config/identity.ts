@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
@@ -14,6 +14,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
 import { type DatabaseId, recordedId } from './database-id.ts'
 import { compileSchema } from './first-error.ts'
+import { fingerprintOf } from './secrets.ts'
 import { ConfigError } from './settings.ts'
 
 // An application stores in `.app/identity.json` the id of its database, which the database has too,
@@ -110,7 +111,7 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
 export function assertOwnSecret(config: Config, identity: Identity | undefined): void {
   const own = identity?.secret
   const { directory, secret, previousSecrets } = config
-  const isOwn = (one: Pick<Config, 'secret'>) => fingerprintOf(one) === own?.fingerprint
+  const isOwn = ({ secret }: Pick<Config, 'secret'>) => secret && fingerprintOf(secret) === own?.fingerprint
   if (!own || isOwn(config) || previousSecrets.some(isOwn)) return
   const name = nameOfSecret(config)
   if (secret === undefined) {
@@ -153,8 +154,8 @@ export async function rememberSecret(config: Config): Promise<void> {
 }
 
 function secretIdentity(config: Config): Identity['secret'] {
-  const fingerprint = fingerprintOf(config)
-  return fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) }
+  const { secret } = config
+  return secret === undefined ? null : { fingerprint: fingerprintOf(secret), name: nameOfSecret(config) }
 }
 
 /** Another host may do the same at this moment. */
@@ -169,6 +170,3 @@ function locationOf(config: Config): string {
   const inside = databaseFile && relative(directory, databaseFile)
   return inside && !inside.startsWith('..') && !isAbsolute(inside) ? inside : nameOfDatabase(config)
 }
-
-const fingerprintOf = ({ secret }: Pick<Config, 'secret'>) =>
-  secret && createHash('sha256').update('mortise secret ').update(secret).digest('base64url')

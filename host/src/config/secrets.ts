@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 // `.app/secret` has the secret that signs, and below it a line for each previous one:
 // `previous <base64url> until <time>`. One file, so that one rename is the whole rotation: a crash
 // leaves all of the old state or all of the new one.
@@ -58,3 +60,7 @@ export function rotated(
     previousSecrets: [{ secret, until }, ...previous.filter((one) => one.until > now)],
   }
 }
+
+/** Names a secret without revealing it. */
+export const fingerprintOf = (secret: Uint8Array): string =>
+  createHash('sha256').update('mortise secret ').update(secret).digest('base64url')

@@ -158,7 +158,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    await app.register(streamEvents, { events, retiring: retirement.signal })
+    await app.register(streamEvents, { events, retiring: retirement.signal, tokens })
     app.decorate('react', () => background.begin())
     app.decorate('accesses', new Map())
     app.decorate('reacted', () => background.idle())

@@ -67,7 +67,14 @@ export async function observeModule(
     },
     get operator() {
       operator = true
-      const calls = { signIn: absent, call: absent, run: absent, read: absent, metrics: absent }
+      const calls = {
+        signIn: absent,
+        trusts: absent,
+        call: absent,
+        run: absent,
+        read: absent,
+        metrics: absent,
+      }
       return { ...calls, isPrivate: false } as Operator
     },
     eventTypes: { has: () => false },

@@ -1,4 +1,4 @@
-import type { CommandResult, Operator, OperatorQuery } from '@mortise/module-sdk'
+import type { CommandResult, CommandStreams, Operator, OperatorQuery } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import type { ActingTokens } from '../callers/acting.ts'
@@ -18,7 +18,7 @@ const options = new Set('dry-run plan yes settle allow-new purge for outdated us
 /** What a process knows of itself for its operator. */
 export interface OperatedProcess {
   /** @param argv the command and all that follows */
-  run(argv: readonly string[], onNotes?: (text: string) => void): Promise<CommandResult>
+  run(argv: readonly string[], streams?: CommandStreams): Promise<CommandResult>
   /** Where it listens; '' before it does. */
   url(): string
 }
@@ -46,6 +46,7 @@ export function operatorOf({
 }: Operated): Operator {
   return {
     signIn: (token) => tokens.signIn(token),
+    trusts: async (proof) => tokens.trusts(JSON.parse(proof)),
     call: (user, { method, path, headers = {}, body, remoteAddress }) =>
       tokens.as(user, (token) =>
         app.inject({
@@ -56,14 +57,14 @@ export function operatorOf({
           ...(remoteAddress !== undefined && { remoteAddress }),
         }),
       ),
-    run: async (command, words = [], given = {}, onNotes) => {
+    run: async (command, words = [], given = {}, streams = {}) => {
       if (!commands.has(command)) throw new TypeError(`an operator may not run "app ${command}"`)
       const chosen = Object.entries(given).map(([name, value]) => {
         if (!options.has(name)) throw new TypeError(`an operator may not use the option --${name}`)
         return value === true ? `--${name}` : `--${name}=${value}`
       })
       if (process === undefined) throw new Error('no command started this host, so it cannot run one')
-      return await process.run([command, ...chosen, '--', ...words], onNotes)
+      return await process.run([command, ...chosen, '--', ...words], streams)
     },
     read: async (command, { limit = 20, ...query }: OperatorQuery = {}) => {
       if (command === 'audit') return { records: await readAudit(directory, storage, { limit, ...query }) }

@@ -4,6 +4,7 @@ import { type Access, one, respond, run, sql } from '@mortise/module-sdk'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { keysUnavailable } from '../../src/callers/jwks.ts'
+import type { TokenVerifier } from '../../src/callers/token-verifier.ts'
 import { User } from '../../src/callers/user.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from './test-app.ts'
 
@@ -384,14 +385,12 @@ t.test('whether credentials hold is known long after the request', async (t) => 
 t.test('while an issuer is unreachable its tokens are 503, not 401', async (t) => {
   const requests: FastifyRequest[] = []
   let isAway = false
+  const verify = () => {
+    if (isAway) throw keysUnavailable()
+    return new User('https://login.example', 'ann', [])
+  }
   const { app } = await testApp(t, {
-    tokens: {
-      verify() {
-        if (isAway) throw keysUnavailable()
-        return new User('https://login.example', 'ann', [])
-      },
-      replace() {},
-    },
+    tokens: { verify } as unknown as TokenVerifier,
     routes: (app) => {
       app.get('/long', { config: { access: 'caller' } }, async (request) => requests.push(request))
     },

@@ -139,6 +139,74 @@ t.test('strings that are not a JWT are refused', async (t) => {
   await refused(t, await sign({ ...good(), filler: 'x'.repeat(4096) }), /longer than 4096/)
 })
 
+t.test('each part of a token has one spelling', async (t) => {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  // The payload and the header are signed as text: what an issuer would sign so is refused, too.
+  const spare = (part: string) => {
+    const [last] = part.slice(-1)
+    const index = letters.indexOf(last as string)
+    return part.length % 4 === 0 ? undefined : part.slice(0, -1) + letters[index + 1]
+  }
+  const tokens = verifier()
+  const token = await sign(good())
+  await tokens.verify(token)
+  const [head, body, signature] = token.split('.') as [string, string, string]
+  await refused(t, `${head}.${body}.${spare(signature)}`, /well-formed/, tokens)
+  for (const filler of ['', 'x', 'xx']) {
+    const [wide, claims] = [
+      { alg: 'HS256', filler },
+      { ...good(), filler },
+    ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')) as [string, string]
+    for (const signed of [`${spare(wide)}.${claims}`, `${wide}.${spare(claims)}`]) {
+      if (signed.includes('undefined')) continue
+      const mark = createHmac('sha256', secret).update(signed).digest('base64url')
+      await refused(t, `${signed}.${mark}`, /well-formed/, tokens)
+    }
+  }
+})
+
+t.test('a scope is never read as several, or as none', async (t) => {
+  const user = await verifier().verify(await sign({ ...good(), scp: ['operator:read', 'deploy'] }))
+  t.same(user.scopes, ['operator:read', 'deploy'])
+  for (const scope of [['operator:read', 'deploy admin'], [' admin'], ['admin\t'], [''], ['"admin"']])
+    await refused(t, await sign({ ...good(), scp: scope }), /claim scope/)
+  for (const scope of ['admin\tdeploy', 'admin\u00a0deploy', 'größe'])
+    await refused(t, await sign({ ...good(), scope }), /claim scope/)
+})
+
+t.test('what a token proved is trusted as long as its secret, and no longer', async (t) => {
+  const tokens = verifier()
+  const { proof } = await tokens.prove(await sign(good()))
+  t.notMatch(JSON.stringify(proof), secret.toString('base64url').slice(0, 8))
+  t.equal(await tokens.trusts(proof), true)
+  const next = Buffer.alloc(32, 2)
+  const after = (until: number) => [{ issuer, secret: next, previousSecrets: [{ secret, until }] }]
+  const seen: boolean[] = []
+  const ignore = tokens.onReplace(() => seen.push(true))
+  tokens.replace(after(Date.now() + 60_000))
+  t.equal(await tokens.trusts(proof), true, 'while the previous secret verifies')
+  tokens.replace(after(Date.now()))
+  t.equal(await tokens.trusts(proof), false, 'at once, when it does not')
+  ignore()
+  tokens.replace([{ issuer: 'urn:renamed', secret }])
+  t.equal(await tokens.trusts(proof), false, 'of another issuer')
+  t.equal(seen.length, 2)
+})
+
+t.test('what a new secret proved is trusted by a host that has not read it yet', async (t) => {
+  const next = Buffer.alloc(32, 2)
+  const tokens = createTokenVerifier({
+    issuers: [{ issuer, secret }],
+    onWrongSignature: async () => {
+      tokens.replace([{ issuer, secret: next }])
+      return true
+    },
+  })
+  const other = createTokenVerifier({ issuers: [{ issuer, secret: next }] })
+  const { proof } = await other.prove(await sign(good(), {}, next))
+  t.equal(await tokens.trusts(proof), true)
+})
+
 t.test('concurrent and repeated uses of a token cause one verification', async (t) => {
   const verifications = countVerifications(t)
   const tokens = verifier()

@@ -33,13 +33,13 @@ t.test('who signs in has the id of the caller, the scopes and the times of the t
   const token = await mintToken({
     ...issuer,
     subject: 'ann:b',
-    scope: 'admin purchase:read',
+    scopes: ['admin', 'purchase:read'],
     expiresIn: '1h',
   })
   const { id, scopes, issuedAt = 0, expiresAt } = await tokens().signIn(token)
   t.equal(id, 'user:https%3A%2F%2Fshop.example%2Fa%3Ab:ann:b')
   t.same(scopes, ['admin', 'purchase:read'])
-  t.equal(expiresAt - issuedAt, 3_600_000)
+  t.equal(expiresAt - issuedAt, 3_630_000, 'with the tolerance for clocks')
   t.equal(User.of(id, scopes).id, id, 'the id is that of the same user')
   await t.rejects(tokens().signIn('a.b.c'), /token is invalid/)
 })
@@ -98,17 +98,24 @@ t.test('a command is a process of its own, with the folder of the application', 
       console.log(JSON.stringify(process.argv.slice(2)))
       process.exitCode = 4`,
     'plain.js': "console.log('no document')",
+    'reads.js': `
+      import { readFileSync } from 'node:fs'
+      console.log(JSON.stringify({ given: readFileSync(0, 'utf8'), all: process.argv.join(' ') }))`,
+    'package.json': '{ "type": "module" }',
     'killed.js': "process.kill(process.pid, 'SIGKILL')",
   })
   const heard: string[] = []
   const onNotes = (text: string) => heard.push(text)
-  const runIn = (file: string) =>
-    runCommand(`${folder}/${file}`, '/srv/shop', ['module-list', '--', 'x'], onNotes)
+  const runIn = (file: string, input?: string) =>
+    runCommand(`${folder}/${file}`, '/srv/shop', ['module-list', '--', 'x'], { input, onNotes })
   t.same(await runIn('app.js'), {
     ...{ exitCode: 4, notes: 'said to people\n' },
     document: ['module-list', '--json', '--dir', '/srv/shop', '--', 'x'],
   })
   t.equal(heard.join(''), 'said to people\n')
+  const { document } = await runIn('reads.js', 'k-123')
+  t.match(document, { given: 'k-123', all: /module-list/ })
+  t.notMatch((document as { all: string }).all, 'k-123', 'no argument has what it reads')
   t.match(await runIn('plain.js'), { exitCode: 0, document: undefined })
   await t.rejects(runIn('killed.js'))
 })

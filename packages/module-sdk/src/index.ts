@@ -40,6 +40,7 @@ export { Loop, type LoopOptions, type Rest } from './loop.ts'
 export { currencies, currencyDigits, sumMoney, timesMoney, toDecimal } from './money.ts'
 export type {
   CommandResult,
+  CommandStreams,
   Operator,
   OperatorMetric,
   OperatorQuery,

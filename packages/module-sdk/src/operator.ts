@@ -1,14 +1,18 @@
 import type { LightMyRequestResponse } from 'fastify'
 
-/** A user, with the scopes of the token that they signed in with. */
+/** A user, as the token says that they signed in with. */
 export interface SignedIn {
   /** As in `caller.id`. */
   readonly id: string
   readonly scopes: readonly string[]
   /** Epoch milliseconds; undefined if the token does not say. */
   readonly issuedAt: number | undefined
-  /** Of the token, in epoch milliseconds. */
+  /** When the host stops taking the token, in epoch milliseconds. */
   readonly expiresAt: number
+  /** The token's `jti`, which no other token of its issuer has; undefined if it has none. */
+  readonly tokenId: string | undefined
+  /** What verified the token, for `Operator.trusts`. Nothing in it is secret. */
+  readonly proof: string
 }
 
 /** A request to the application itself. */
@@ -29,6 +33,14 @@ export interface CommandResult {
   readonly document: unknown
   /** What it said to people. */
   readonly notes: string
+}
+
+/** What goes into and out of a command beside its arguments. */
+export interface CommandStreams {
+  /** Its standard input. A value that may be secret belongs here: other users see arguments. */
+  readonly input?: string | undefined
+  /** Gets what it says to people, while it runs. */
+  readonly onNotes?: ((text: string) => void) | undefined
 }
 
 /** A metric as `/metrics` has it. */
@@ -60,6 +72,13 @@ export interface Operator {
   /** @throws {Problem} 401 if the token is not valid; 503 if its issuer's keys are unavailable */
   signIn(token: string): Promise<SignedIn>
   /**
+   * Whether this host still trusts what verified a token: the secret or the issuer's key, and the
+   * issuer as it was configured. Store `proof` with what outlives the token, such as a session, and ask
+   * at every use: an operator may have replaced a secret that leaked, or removed the issuer.
+   * @throws {Problem} 503 if the issuer's keys are unavailable
+   */
+  trusts(proof: string): Promise<boolean>
+  /**
    * A request in this process, as the user. It is validated and limited as over HTTP, and does what the
    * scopes allow.
    */
@@ -69,14 +88,13 @@ export interface Operator {
    * exit code.
    * @param words its arguments; never read as options
    * @param options `{ 'dry-run': true, settle: '10' }`
-   * @param onNotes gets what it says to people, while it runs
    * @throws {TypeError} for a command or an option that no operator may use
    */
   run(
     command: string,
     words?: readonly string[],
     options?: Readonly<Record<string, string | true>>,
-    onNotes?: (text: string) => void,
+    streams?: CommandStreams,
   ): Promise<CommandResult>
   /**
    * What these commands print without arguments, read by this process: `audit` newest first, `events` and

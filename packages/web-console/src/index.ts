@@ -16,15 +16,15 @@ import { Sessions } from './sessions.ts'
 /** @param page the folder with the built page */
 export const consoleModule = (page = builtPage, ring = new Ring()) =>
   plugin(async (app, context) => {
-    const { database, operator, settings, everyMinute } = context
+    const { database, operator, settings, everyMinute, audit } = context
     const parts = {
-      sessions: new Sessions(database, settings),
+      sessions: new Sessions(database, operator, settings),
       operator,
       rights: new Rights(operator, settings),
     }
     const commands = new Commands(operator)
     pageRoutes(app, page, settings.oidc !== undefined)
-    sessionRoutes(app, parts)
+    sessionRoutes(app, parts, audit)
     loginRoutes(app, parts, settings)
     apiRoutes(app, parts)
     readRoutes(app, parts, commands)

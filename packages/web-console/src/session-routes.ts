@@ -1,4 +1,5 @@
 import {
+  type Audit,
   currentTime,
   insufficientScope,
   type ModuleInstance,
@@ -48,7 +49,11 @@ export interface Parts {
   readonly rights: Rights
 }
 
-export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights }: Parts): void {
+export function sessionRoutes(
+  app: ModuleInstance,
+  { sessions, operator, rights }: Parts,
+  audit: Audit,
+): void {
   const stateOf = async (session: Session) => {
     const overview = await operator.call(session.user, { method: 'GET', path: '/' })
     const { name, version, modules } = overview.json<{
@@ -110,7 +115,7 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       const { token, link } = request.body
       if (link !== undefined) {
         const user = userOfLink(await signedIn(operator, link, 'link-not-valid'))
-        const once = { outlivesToken: true, before: () => useLink(link) }
+        const once = { outlivesToken: true, before: () => useLink(user) }
         return await stateOf(await sessions.begin(request, reply, user, once))
       }
       const user = mayEnter(await signedIn(operator, token ?? '', 'not-signed-in'))
@@ -134,6 +139,28 @@ export function sessionRoutes(app: ModuleInstance, { sessions, operator, rights 
       return reply.code(204).send(null)
     },
   )
+
+  app.delete(
+    '/console/session/all',
+    {
+      config,
+      schema: {
+        hide: true,
+        summary: 'End all sessions of the console',
+        response: {
+          204: Type.Null(),
+          ...responses('not-signed-in', 'foreign-request', 'insufficient-scope'),
+        },
+      },
+    },
+    async (request, reply) => {
+      assertFromPage(request)
+      const session = await sessions.of(request)
+      rights.assertAdmin(session)
+      await sessions.endAll(reply, session, audit)
+      return reply.code(204).send(null)
+    },
+  )
 }
 
 /** @throws {Problem} `refusal`; 503 if the keys of the issuer are unavailable */
@@ -153,7 +180,7 @@ export async function signedIn(
 
 /** @throws {Problem} `link-not-valid` */
 function userOfLink({ scopes, issuedAt = 0, ...user }: SignedIn): SignedIn {
-  const isOld = currentTime() >= issuedAt + LINK_LIFETIME
+  const isOld = currentTime() >= Math.min(issuedAt + LINK_LIFETIME, user.expiresAt)
   if (isOld || scopes.length === 0 || scopes.some((scope) => !scope.startsWith(OF_LINK)))
     throw problem('link-not-valid')
   return mayEnter({ ...user, issuedAt, scopes: scopes.map((scope) => scope.slice(OF_LINK.length)) })

@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  type Audit,
   currentTime,
   type Database,
   expiryDay,
   maybeOne,
+  type Operator,
   run,
   type SignedIn,
   sql,
@@ -22,7 +24,10 @@ const COOKIE = '__Host-console'
 interface Row {
   readonly id: string
   readonly caller: string
+  /** JSON. */
   readonly scopes: string
+  /** Null in a row of an older version. */
+  readonly proof: string | null
   readonly signedInAt: number
   readonly seenAt: number
   readonly expiresAt: number
@@ -38,14 +43,23 @@ export interface Session {
   readonly idleUntil: number
 }
 
-/** Sessions of browsers. Only the browser has the secret: a row has its hash. */
+/**
+ * Sessions of browsers. Only the browser has the secret: a row has its hash. A session holds where and while
+ * the host trusts what verified the token of the sign-in.
+ */
 export class Sessions {
   readonly #database: Database
+  readonly #operator: Pick<Operator, 'trusts'>
   readonly #idle: number
   readonly #longest: number
 
-  constructor(database: Database, { idleMinutes, sessionHours }: Settings) {
+  constructor(
+    database: Database,
+    operator: Pick<Operator, 'trusts'>,
+    { idleMinutes, sessionHours }: Settings,
+  ) {
     this.#database = database
+    this.#operator = operator
     this.#idle = idleMinutes * 60_000
     this.#longest = sessionHours * 3_600_000
   }
@@ -69,11 +83,11 @@ export class Sessions {
       if (previous !== undefined) yield* run(sql`DELETE FROM console_session WHERE id = ${hashOf(previous)}`)
       const now = currentTime()
       const expiresAt = Math.min(now + longest, outlivesToken ? Infinity : user.expiresAt)
-      const scopes = user.scopes.join(' ')
+      const scopes = JSON.stringify(user.scopes)
       yield* run(sql`
-        INSERT INTO console_session (id, caller, scopes, signed_in_at, seen_at, expires_at, expiry_day)
-        VALUES (${id}, ${user.id}, ${scopes}, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`)
-      return { id, caller: user.id, scopes, signedInAt: now, seenAt: now, expiresAt }
+        INSERT INTO console_session (id, caller, scopes, proof, signed_in_at, seen_at, expires_at, expiry_day)
+        VALUES (${id}, ${user.id}, ${scopes}, ${user.proof}, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})`)
+      return { id, caller: user.id, scopes, proof: user.proof, signedInAt: now, seenAt: now, expiresAt }
     })
     reply.header('set-cookie', `${COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Strict`)
     return this.#sessionOf(row)
@@ -92,6 +106,7 @@ export class Sessions {
     const now = currentTime()
     if (row === undefined || now >= row.expiresAt || now >= row.seenAt + this.#idle)
       throw problem('not-signed-in')
+    if (row.proof === null || !(await this.#operator.trusts(row.proof))) throw problem('not-signed-in')
     if (request.headers['x-console'] === 'poll' || now < row.seenAt + SEEN_EVERY) return this.#sessionOf(row)
     await this.#database.transaction(() =>
       run(sql`UPDATE console_session SET seen_at = ${now} WHERE id = ${id} AND seen_at < ${now}`),
@@ -106,13 +121,23 @@ export class Sessions {
       await this.#database.transaction(() =>
         run(sql`DELETE FROM console_session WHERE id = ${hashOf(secret)}`),
       )
-    reply.header('set-cookie', `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0`)
+    forget(reply)
+  }
+
+  /** Ends everybody's. */
+  async endAll(reply: FastifyReply, { user }: Session, audit: Audit): Promise<void> {
+    await this.#database.transaction(function* () {
+      const sessions = yield* run(sql`DELETE FROM console_session`)
+      const details = { caller: user.id, sessions }
+      yield* audit({ action: 'console.end-all', object: 'console sessions', details })
+    })
+    forget(reply)
   }
 
   #sessionOf({ id, caller, scopes, signedInAt, seenAt, expiresAt }: Row): Session {
     return {
       id,
-      user: { id: caller, scopes: scopes.split(' ') },
+      user: { id: caller, scopes: JSON.parse(scopes) },
       signedInAt,
       freshUntil: signedInAt + FRESH,
       idleUntil: Math.min(seenAt + this.#idle, expiresAt),
@@ -121,12 +146,13 @@ export class Sessions {
 }
 
 /**
- * Uses a one-time link up, for longer than it is valid.
- * @throws {Problem} `link-not-valid` if it has been used
+ * Uses a one-time link up, by its `jti`, until its token has expired: the same token may have other
+ * spellings, but no other `jti`.
+ * @throws {Problem} `link-not-valid` if it has been used, or has no `jti`
  */
-export function* useLink(link: string, now = currentTime()): Transaction<void> {
-  const id = hashOf(link)
-  const expiresAt = now + 3_600_000
+export function* useLink({ id: caller, tokenId, expiresAt }: SignedIn): Transaction<void> {
+  if (tokenId === undefined) throw problem('link-not-valid')
+  const id = hashOf(`${caller} ${tokenId}`)
   const used = yield* maybeOne(sql`SELECT id FROM console_link WHERE id = ${id}`)
   const added =
     used === undefined
@@ -138,8 +164,11 @@ export function* useLink(link: string, now = currentTime()): Transaction<void> {
 }
 
 const rowOf = (id: string) => sql`
-  SELECT id, caller, scopes, signed_in_at AS "signedInAt", seen_at AS "seenAt", expires_at AS "expiresAt"
+  SELECT id, caller, scopes, proof, signed_in_at AS "signedInAt", seen_at AS "seenAt", expires_at AS "expiresAt"
   FROM console_session WHERE id = ${id}`
+
+const forget = (reply: FastifyReply) =>
+  reply.header('set-cookie', `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0`)
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
 

@@ -36,7 +36,7 @@ export const tokenOf = (subject: string, scope: string, expiresIn = '1h') =>
   mintToken({
     issuer: 'mortise-testkit',
     secret: Buffer.from('a secret of 32 bytes, for tests only'),
-    ...{ subject, scope, expiresIn },
+    ...{ subject, scopes: scope.split(' '), expiresIn },
   })
 
 /** Lets time pass until the test ends, in milliseconds. */

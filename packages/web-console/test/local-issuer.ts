@@ -22,13 +22,21 @@ export const AUDIENCE = 'shop'
 export async function localIssuer(t: Test, name = '127.0.0.1') {
   const grants = new Map<string, Grant>()
   const seen: URLSearchParams[] = []
-  const state = { issuer: '', claims: '', authorization: '' }
+  const state: {
+    issuer: string
+    claims: string
+    authorization: string
+    /** Of the present key. */
+    kid: string
+    /** Scopes as a list, instead of the claim `scope`. */
+    scp?: string[]
+  } = { issuer: '', claims: '', authorization: '', kid: 'one' }
   const server = createServer(async (request, response) => {
     const json = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body))
     const { pathname, searchParams: asked } = new URL(request.url ?? '', state.issuer)
     switch (pathname) {
       case '/jwks':
-        return json(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig' }] })
+        return json(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: state.kid, use: 'sig' }] })
       case '/.well-known/openid-configuration':
         return json(200, {
           issuer: state.claims || state.issuer,
@@ -64,8 +72,8 @@ export async function localIssuer(t: Test, name = '127.0.0.1') {
       .digest('base64url')
     if (grant?.challenge !== challenge || given.get('redirect_uri') !== grant.redirectUri)
       return json(400, { error: 'invalid_grant' })
-    const token = await new SignJWT({ scope: grant.scope })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    const token = await new SignJWT(state.scp ? { scp: state.scp } : { scope: grant.scope })
+      .setProtectedHeader({ alg: 'ES256', kid: state.kid })
       .setIssuer(state.issuer)
       .setAudience(AUDIENCE)
       .setSubject('ann')

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { temporarySchema } from '../../storage/test/engines.ts'
 import { Browser, consoleHost } from './console-host.ts'
 import { localIssuer } from './local-issuer.ts'
 
@@ -19,7 +20,10 @@ async function withIssuer(t: Test, oidc: object = {}) {
 }
 
 /** Begins, and lets the issuer grant it. */
-async function granted({ host, grants }: Awaited<ReturnType<typeof withIssuer>>, scope = 'admin') {
+async function granted(
+  { host, grants }: Pick<Awaited<ReturnType<typeof withIssuer>>, 'host' | 'grants'>,
+  scope = 'admin',
+) {
   const browser = new Browser(host)
   const begun = await browser.get('/console/login')
   const address = new URL(String(begun.headers.location))
@@ -115,6 +119,52 @@ t.test('an issuer that hangs does not keep the host from checking the module, wh
   const begun = performance.now()
   t.match((await new Browser(host).get('/console/login')).json(), { status: 401, code: 'login-failed' })
   t.ok(performance.now() - begun < 4_500)
+})
+
+const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
+
+t.test('a session holds on hosts that trust its issuer now, as they did then', { skip }, async (t) => {
+  const { url: database } = await temporarySchema(t)
+  const parts = await localIssuer(t)
+  const { issuer } = parts.state
+  const oidc = { issuer, clientId: 'console', redirectUri }
+  const hostWith = (...issuers: object[]) =>
+    consoleHost(t, {
+      config: {
+        database,
+        auth: { issuer: 'mortise-testkit', issuers },
+        modules: { 'web-console': { oidc } },
+      },
+    })
+  const host = await hostWith(parts.trusted)
+  const { browser, callback } = await granted({ host, ...parts })
+  t.equal((await browser.get(callback)).statusCode, 302)
+  const statusAt = async (at: Awaited<ReturnType<typeof hostWith>>) =>
+    (await new Browser(at, browser.cookie).get('/console/operator/audit')).statusCode
+  const { audience, ...others } = parts.trusted
+  t.same(
+    {
+      twin: await statusAt(await hostWith({ audience, ...others })),
+      removed: await statusAt(await hostWith()),
+      otherAudience: await statusAt(await hostWith({ ...others, audience: 'another' })),
+      otherRights: await statusAt(await hostWith({ ...parts.trusted, scopes: { admin: ['operator:read'] } })),
+    },
+    { twin: 200, removed: 401, otherAudience: 401, otherRights: 401 },
+  )
+  parts.state.kid = 'two'
+  t.equal(await statusAt(await hostWith(parts.trusted)), 401, 'the issuer has withdrawn the key')
+  t.equal(await statusAt(host), 200, 'it still has the keys of the issuer')
+})
+
+t.test('a list of scopes of an issuer is not read as more of them', async (t) => {
+  const parts = await withIssuer(t)
+  parts.state.scp = ['operator:read', 'deploy admin']
+  const { browser, callback } = await granted(parts)
+  t.match((await browser.get(callback)).json(), { status: 401, code: 'not-signed-in', detail: /scope/ })
+  parts.state.scp = ['operator:read', 'deploy']
+  const next = await granted(parts)
+  t.equal((await next.browser.get(next.callback)).statusCode, 302)
+  t.same((await next.browser.get('/console/session')).json().scopes, ['operator:read', 'deploy'])
 })
 
 t.test('without the setting there is no login', async (t) => {

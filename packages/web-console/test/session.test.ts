@@ -1,5 +1,6 @@
 import { sql } from '@mortise/module-sdk'
 import { onEngines } from '@mortise/module-testkit'
+import { type JWTPayload, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { temporarySchema } from '../../storage/test/engines.ts'
 import { Browser, consoleHost, later, signedIn, tokenOf } from './console-host.ts'
@@ -53,6 +54,56 @@ testOnEngines('a one-time link signs in once, however many try at the same time'
   t.equal(late.cookie, undefined)
   const winner = browsers.find(({ cookie }) => cookie !== undefined)
   t.same((await winner?.get('/console/session'))?.json().scopes, ['admin'])
+})
+
+testOnEngines('a link is used up in all its spellings, until its token has expired', async (t) => {
+  const host = await consoleHost(t)
+  const link = await linkFor()
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = letters.indexOf(link.at(-1) as string)
+  // The last of 43 characters has two spare bits.
+  const spellings = [0, 1, 2, 3].map((bits) => link.slice(0, -1) + letters[(last & ~3) + bits])
+  const used: number[] = []
+  for (const spelling of [...spellings, `${link}=`, link.replace('.', '=.')])
+    used.push((await new Browser(host).post('/console/session', { link: spelling })).statusCode)
+  t.same(used.sort(), [200, 401, 401, 401, 401, 401])
+
+  const own = { iss: 'mortise-testkit', sub: 'root', scope: 'sign-in:admin' }
+  const seconds = Math.floor(Date.now() / 1000)
+  const early = { ...own, jti: 'a', iat: seconds + 86_400, exp: seconds + 172_800 }
+  const sign = (claims: object) =>
+    new SignJWT(claims as JWTPayload)
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(Buffer.from('a secret of 32 bytes, for tests only'))
+  const ahead = await sign(early)
+  t.equal((await new Browser(host).post('/console/session', { link: ahead })).statusCode, 200)
+  later(t, 26 * 3_600_000)
+  await host.app.inject('/')
+  t.match((await new Browser(host).post('/console/session', { link: ahead })).json(), {
+    code: 'link-not-valid',
+  })
+  const { jti: _, ...nameless } = { ...early, iat: seconds + 90_000 }
+  t.match((await new Browser(host).post('/console/session', { link: await sign(nameless) })).json(), {
+    code: 'link-not-valid',
+  })
+})
+
+testOnEngines('all sessions end at once, and the audit trail knows who did it', async (t) => {
+  const host = await consoleHost(t)
+  const [ann, ben] = [await signedIn(host, 'ann'), await signedIn(host, 'ben', 'operator:read')]
+  t.match((await ben.request('DELETE', '/console/session/all')).json(), { code: 'insufficient-scope' })
+  t.match((await ann.request('DELETE', '/console/session/all', undefined, {})).json(), {
+    code: 'foreign-request',
+  })
+  const thief = new Browser(host, ann.cookie)
+  t.equal((await ben.get('/console/session')).statusCode, 200)
+  t.equal((await ann.request('DELETE', '/console/session/all')).statusCode, 204)
+  t.equal(ann.cookie, undefined)
+  for (const browser of [thief, ben])
+    t.match((await browser.get('/console/session')).json(), { code: 'not-signed-in' })
+  const root = await signedIn(host)
+  const { records } = (await root.get('/console/operator/audit')).json()
+  t.match(records[0], { action: 'console.end-all', details: { sessions: 2, caller: /:ann$/ } })
 })
 
 const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'

@@ -72,6 +72,15 @@ export class EventStream extends Readable implements Follower {
     if (!this.#isWanted) this.#options.tail.unfollow(this)
   }
 
+  /** Ends the stream if the reader's credentials do not hold any more. */
+  check(): void {
+    // If they cannot be checked now, the next heartbeat tries again.
+    this.#options.isEntitled().then(
+      (is) => is || this.end(),
+      () => {},
+    )
+  }
+
   #stop(): void {
     this.#hasEnded = true
     clearInterval(this.#timer)
@@ -79,16 +88,12 @@ export class EventStream extends Readable implements Follower {
   }
 
   #beat(): void {
-    const { tail, isEntitled } = this.#options
+    const { tail } = this.#options
     if (this.#isWanted) this.#isWanted = this.push(HEARTBEAT)
     if (!this.#isWanted) tail.unfollow(this)
     tail.retry()
     this.#goOn()
-    // If the credentials cannot be checked now, the next heartbeat tries again.
-    isEntitled().then(
-      (is) => is || this.end(),
-      () => {},
-    )
+    this.check()
   }
 
   /** Catches up at the reader's pace, and then follows. */

@@ -31,6 +31,11 @@ export class EventStreams {
     })
   }
 
+  /** Ends the streams whose readers' credentials do not hold any more. */
+  check(): void {
+    for (const stream of this.#open) stream.check()
+  }
+
   /** @throws {Problem} if there are too many: see `StreamCounts` */
   open(reader: Reader, selection: Selection, beginning: Beginning): EventStream {
     const giveBack = this.#counts.take(reader)

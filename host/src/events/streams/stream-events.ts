@@ -10,12 +10,14 @@ import {
 } from '@mortise/module-sdk'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import type { TokenVerifier } from '../../callers/token-verifier.ts'
 import { type Beginning, EventStreams } from './event-streams.ts'
 import type { Reader } from './reader.ts'
 
 interface Options {
   readonly events: EventLog
   readonly retiring: AbortSignal
+  readonly tokens: Pick<TokenVerifier, 'onReplace'>
 }
 
 const LIMITS: StreamLimits = {
@@ -33,8 +35,11 @@ const HEAD = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
 
 /** Provides `reply.streamEvents`. */
 export const streamEvents = fp<Options>(
-  async (app, { events, retiring }) => {
+  async (app, { events, retiring, tokens }) => {
     const streams = new EventStreams(events, retiring, app.log)
+    // Not at the next heartbeat: a secret that leaked may have opened them.
+    const ignore = tokens.onReplace(() => streams.check())
+    retiring.addEventListener('abort', ignore)
     app.decorateReply('streamEvents', async function (this: FastifyReply, wanted: StreamedEvents = {}) {
       const { request } = this
       const reader = readerOf(this, wanted.limits)

@@ -1,0 +1,2 @@
+DELETE FROM console_session;
+ALTER TABLE console_session DROP COLUMN proof;
