@@ -74,7 +74,7 @@ export function loginRoutes(
       const user = mayEnter(
         await signedIn(operator, await accessTokenFor(oidc, code, begun), 'not-signed-in'),
       )
-      await sessions.begin(request, reply, user, { outlivesToken: true })
+      await sessions.begin(request, reply, user)
       reply.header('set-cookie', `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`)
       return redirect(reply, `${app.prefix}/console`)
     },

@@ -66,7 +66,7 @@ export class Sessions {
 
   /**
    * Begins a session, and ends the one that the browser had.
-   * @param outlivesToken whether it stays when the token expires, which was for the sign-in only
+   * @param outlivesToken whether it stays when the token expires: that of a link, which is valid for a minute
    * @param before the first steps of the transaction
    */
   async begin(

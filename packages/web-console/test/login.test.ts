@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { temporarySchema } from '../../storage/test/engines.ts'
-import { Browser, consoleHost } from './console-host.ts'
+import { Browser, consoleHost, later } from './console-host.ts'
 import { localIssuer } from './local-issuer.ts'
 
 const redirectUri = 'https://shop.example/console/callback'
@@ -154,6 +154,16 @@ t.test('a session holds on hosts that trust its issuer now, as they did then', {
   parts.state.kid = 'two'
   t.equal(await statusAt(await hostWith(parts.trusted)), 401, 'the issuer has withdrawn the key')
   t.equal(await statusAt(host), 200, 'it still has the keys of the issuer')
+})
+
+t.test('a session ends with the token of the issuer, which gives no other to a removed user', async (t) => {
+  const parts = await withIssuer(t)
+  const { browser, callback } = await granted(parts)
+  t.equal((await browser.get(callback)).statusCode, 302)
+  t.equal((await browser.get('/console/session')).statusCode, 200)
+  // Five minutes, and the tolerance for clocks.
+  later(t, 331_000)
+  t.match((await browser.get('/console/session')).json(), { status: 401, code: 'not-signed-in' })
 })
 
 t.test('a list of scopes of an issuer is not read as more of them', async (t) => {
