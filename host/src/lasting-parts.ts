@@ -12,6 +12,7 @@ import type { Parent } from './control/supervisor/parent.ts'
 import { WritePause } from './control/write-pause.ts'
 import { EventLog } from './events/event-log.ts'
 import { importPendingRecords } from './events/pending-records.ts'
+import { StreamCounts } from './events/streams/stream-counts.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import type { InstalledModules } from './generations/installed-modules.ts'
 import { EventLoopWatch } from './generations/loop-watch.ts'
@@ -60,6 +61,7 @@ export interface LastingParts {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
   readonly shares: ConcurrencyLimit
+  readonly streams: StreamCounts
   readonly tokens: TokenVerifier
   readonly tracing: Tracing | undefined
   readonly events: EventLog
@@ -132,6 +134,7 @@ export async function openLastingParts(
     address: { url: '' },
     limits: config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit),
     shares: new ConcurrencyLimit(config.server.maxConnectionsPerAddress),
+    streams: new StreamCounts(),
     tokens: createTokenVerifier({
       issuers: tokenIssuers(config),
       log,

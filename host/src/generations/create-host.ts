@@ -10,6 +10,8 @@ import type { TokenVerifier } from '../callers/token-verifier.ts'
 import type { Config } from '../config/config.ts'
 import { EventLog } from '../events/event-log.ts'
 import { requestAudit } from '../events/request-audit.ts'
+import { holdOpen } from '../events/streams/hold-open.ts'
+import { StreamCounts } from '../events/streams/stream-counts.ts'
 import { streamEvents } from '../events/streams/stream-events.ts'
 import { conditionalRequests } from '../http/conditional-requests.ts'
 import { cors } from '../http/cors.ts'
@@ -84,6 +86,8 @@ export interface HostOptions {
   readonly limits?: RateLimits | undefined
   /** The process's limits of concurrent requests per address; without them there are none. */
   readonly shares?: ConcurrencyLimit | undefined
+  /** The process's counts of open streams; without them the instance counts its own. */
+  readonly streams?: StreamCounts | undefined
   /** The process's tracing; without it there is none. */
   readonly tracing?: Tracing | undefined
   /** The process's event log; without it the instance makes its own. */
@@ -158,6 +162,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
+    await app.register(holdOpen, { counts: parts.streams ?? new StreamCounts() })
     await app.register(streamEvents, { events, retiring: retirement.signal, tokens })
     app.decorate('react', () => background.begin())
     app.decorate('accesses', new Map())

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
+import type { FastifyReply } from 'fastify'
 import { http } from '../config/node-http.ts'
 import { discardBody } from './discard-body.ts'
 import { leave, type ModuleShares, type SharedPlace } from './module-shares.ts'
@@ -56,11 +57,16 @@ export class Place implements SharedPlace {
 /** A response of the server. One of `inject` has no place. */
 export interface Placed {
   readonly place?: Pick<Place, 'enter' | 'wait'> | undefined
+  reply?: FastifyReply | undefined
 }
 
 /** A response that reports when its head is sent, and drops the unread rest of a request body. */
 export class Response<Request extends IncomingMessage> extends http.ServerResponse<Request> {
   place: Place | undefined
+  /** Whether it has a place among the open streams. */
+  isHeld = false
+  /** On a route of a module. */
+  reply: FastifyReply | undefined
 
   take(place: Place): void {
     this.place = place

@@ -4,6 +4,7 @@ import { http } from '../config/node-http.ts'
 import { Admission, type AdmissionOptions } from './admission.ts'
 import { lingeringClose } from './discard-body.ts'
 import { Connections, type ConnectionsOptions } from './http-connections.ts'
+import { LongResponses } from './long-responses.ts'
 import { Response } from './place.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
@@ -21,6 +22,8 @@ export interface ServerOptions extends ConnectionsOptions, AdmissionOptions {
   readonly basePath?: string
   /** After about how many milliseconds a response is ended if its client reads nothing. */
   readonly patience?: number
+  /** Milliseconds between the checks for responses that stay open: see `LongResponses`. */
+  readonly lookInterval?: number
 }
 
 /** How long a response waits for a client that reads nothing, in milliseconds. */
@@ -91,7 +94,11 @@ export function createServer(options: ServerOptions): {
     server.keepAliveTimeout = connections.isFull ? FULL_KEEP_ALIVE : KEEP_ALIVE
   })
   const stalled = new StalledResponses(connections, patience)
-  server.once('close', () => stalled.stop())
+  const long = new LongResponses(connections, options.lookInterval)
+  server.once('close', () => {
+    stalled.stop()
+    long.stop()
+  })
 
   server.on('checkExpectation', (request, response) => {
     respondProblem(hostProblems.create('expectation-failed'), request, response)

@@ -12,6 +12,8 @@ import { serverFor } from './server.ts'
 import { type RouteTool, scopesOf, toolsOf } from './tools.ts'
 
 const SESSION = 'mcp-session-id'
+/** The method whose response stays open. */
+const LISTEN = 'subscriptions/listen'
 const METADATA = '/.well-known/oauth-protected-resource'
 
 const Message = Type.Object(
@@ -110,6 +112,7 @@ export function mcpRoutes(app: ModuleInstance, { settings, retiring }: ModuleCon
       const headers = { ...request.headers, accept: acceptOf(request.headers.accept) }
       const message = new Request(url, { method: 'POST', headers: headers as never })
       requests.set(message, request)
+      if (request.body.method === LISTEN) reply.holdOpen()
       const response = await handler.fetch(message, { parsedBody: request.body })
       if (request.body.method === 'initialize') reply.header(SESSION, randomUUID())
       return forward(response, reply)

@@ -134,6 +134,29 @@ t.test('a client hears of the next generation', async (t) => {
   await changed.promise
 })
 
+t.test('streams of all modules share the places of an address', async (t) => {
+  const { app, guest, user } = await shop(t)
+  const open = async (caller: TestCaller) =>
+    connect(t, caller, {
+      versionNegotiation: { mode: 'auto' },
+      listChanged: { tools: { autoRefresh: false, onChanged: () => {} } },
+    })
+  for (let index = 0; index < 20; index += 1) await open(guest())
+  const listen = (headers = {}) =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { host: 'localhost', accept: 'application/json, text/event-stream', ...headers },
+      payload: { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} },
+    })
+  const refused = await listen()
+  t.match(refused, { statusCode: 429, headers: { 'retry-after': '10' } })
+  t.match(refused.json().error.data, { code: 'too-many-streams-per-address' })
+  t.equal((await app.inject('/cart')).statusCode, 200, 'guests are served')
+  const ann = await open(user('ann'))
+  t.match((await ann.callTool({ name: 'getCart', arguments: {} })).structuredContent, { itemCount: 0 })
+})
+
 t.test('a hundred sessions at the same time see their own carts', async (t) => {
   const { guest } = await shop(t)
   await Promise.all(

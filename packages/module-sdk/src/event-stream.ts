@@ -19,7 +19,7 @@ export interface StreamedEvents {
   readonly limits?: Partial<StreamLimits>
 }
 
-/** Limits for a new stream. They count the streams of all modules in this process. */
+/** Limits for a new stream. They count all responses that stay open, of all modules in this process. */
 export interface StreamLimits {
   /** Of one caller. The default is 10. */
   readonly streamsPerCaller: number

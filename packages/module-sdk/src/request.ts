@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Audit } from './audit.ts'
-import type { StreamedEvents } from './event-stream.ts'
+import type { StreamedEvents, StreamLimits } from './event-stream.ts'
 import type { ProblemDetails } from './problem.ts'
 import type { RouteResponse, Transaction } from './transaction.ts'
 
@@ -187,5 +187,12 @@ declare module 'fastify' {
      * @throws {Problem} see `streamProblems`
      */
     streamEvents(wanted?: StreamedEvents): Promise<void>
+    /**
+     * Takes a place among the open streams of the caller and the address, until the response closes.
+     * Call it before a response that stays open. One that has not called it takes its place after ten
+     * seconds, and is cut off if there is none.
+     * @throws {Problem} see `streamProblems`
+     */
+    holdOpen(limits?: Partial<StreamLimits>): void
   }
 }

@@ -4,7 +4,6 @@ import { EventStream } from './event-stream.ts'
 import { LiveEvents } from './live-events.ts'
 import type { Reader } from './reader.ts'
 import type { Selection } from './selection.ts'
-import { StreamCounts } from './stream-counts.ts'
 
 /** The start of a stream. */
 export interface Beginning {
@@ -12,13 +11,12 @@ export interface Beginning {
   readonly position: number
 }
 
-/** The streams of one generation, of all modules. It limits their number and ends them when it retires. */
+/** The streams of one generation, of all modules. It ends them when it retires. */
 export class EventStreams {
   readonly #events: EventLog
   readonly #retiring: AbortSignal
   readonly #log: FastifyBaseLogger
   readonly #open = new Set<EventStream>()
-  readonly #counts = new StreamCounts()
   #tail: LiveEvents | undefined
 
   constructor(events: EventLog, retiring: AbortSignal, log: FastifyBaseLogger) {
@@ -36,9 +34,7 @@ export class EventStreams {
     for (const stream of this.#open) stream.check()
   }
 
-  /** @throws {Problem} if there are too many: see `StreamCounts` */
   open(reader: Reader, selection: Selection, beginning: Beginning): EventStream {
-    const giveBack = this.#counts.take(reader)
     this.#tail ??= new LiveEvents(this.#events, this.#log)
     const tail = this.#tail
     const { isEntitled, limits } = reader
@@ -49,7 +45,6 @@ export class EventStreams {
     })
     this.#open.add(stream)
     stream.once('close', () => {
-      giveBack()
       this.#open.delete(stream)
       if (this.#open.size === 0) tail.stop()
     })

@@ -3,8 +3,6 @@ import type { Caller, Problem, StreamLimits, StreamProblem } from '@mortise/modu
 /** Who wants a stream. */
 export interface Reader {
   readonly caller: Caller
-  /** The client's address, from `request.ip`. */
-  readonly address: string
   readonly limits: StreamLimits
   /** Whether the caller's credentials still hold. The stream checks at every heartbeat. */
   readonly isEntitled: () => Promise<boolean>

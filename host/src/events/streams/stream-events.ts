@@ -13,18 +13,12 @@ import fp from 'fastify-plugin'
 import type { TokenVerifier } from '../../callers/token-verifier.ts'
 import { type Beginning, EventStreams } from './event-streams.ts'
 import type { Reader } from './reader.ts'
+import { LIMITS } from './stream-counts.ts'
 
 interface Options {
   readonly events: EventLog
   readonly retiring: AbortSignal
   readonly tokens: Pick<TokenVerifier, 'onReplace'>
-}
-
-const LIMITS: StreamLimits = {
-  streamsPerCaller: 10,
-  streamsPerAddress: 20,
-  streams: 1500,
-  heartbeatSeconds: 15,
 }
 
 /** The cursor before all events, for a reader without one. */
@@ -50,6 +44,7 @@ export const streamEvents = fp<Options>(
       const cursor = lastEventId || wanted.after
       const beginning = await beginningOf(events, reader, selection.owner, cursor)
       if (request.method === 'HEAD') return void (await this.headers(HEAD).send(Readable.from([])))
+      this.holdOpen(wanted.limits)
       const stream = streams.open(reader, selection, beginning)
       // The host ends the response, like any other, if the client stops reading. `close` also comes after
       // another response, such as a problem.
@@ -57,14 +52,13 @@ export const streamEvents = fp<Options>(
       await this.headers(HEAD).send(stream)
     })
   },
-  { name: 'stream-events', fastify: '5.x', dependencies: ['callers'] },
+  { name: 'stream-events', fastify: '5.x', dependencies: ['callers', 'hold-open'] },
 )
 
 function readerOf({ request }: FastifyReply, limits: Partial<StreamLimits> = {}): Reader {
   const { module = 'host' } = request.routeOptions.config
   return {
     caller: request.caller,
-    address: request.ip,
     limits: { ...LIMITS, ...limits },
     isEntitled: () => request.credentialsHold(),
     problem: (code, detail, headers = {}) =>
