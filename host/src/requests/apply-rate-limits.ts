@@ -87,7 +87,7 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
       if (request.routeOptions.config.access === 'public' || isOwn(request)) return done()
       if (guestOf(request)?.origin === 'new') {
         if (isRead(request.method)) return done()
-        const allowance = limits.take('new-guests', addressKey(request.ip))
+        const allowance = limits.reserve('new-guests', addressKey(request.ip))
         if (allowance.isSpent) throw refused(refusals['new-guests'], allowance)
         request[kNewGuest] = true
         return done()
@@ -100,7 +100,7 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
     app.addHook('onResponse', (request: WithGuest, reply, done) => {
       // A new guest gets its token as a cookie too.
       const isGuest = reply.statusCode < 300 && reply.hasHeader('set-cookie')
-      if (request[kNewGuest] === true && !isGuest) limits.giveBack('new-guests', addressKey(request.ip))
+      if (request[kNewGuest] === true) limits.settle('new-guests', addressKey(request.ip), isGuest)
       done()
     })
   },
@@ -227,6 +227,7 @@ export const moduleShares = fp(
     app.addHook('onRequest', (request, reply, done) => {
       const { module } = request.routeOptions.config
       const { place } = reply.raw as Placed
+      if (module !== undefined) (reply.raw as Placed).reply = reply
       if (module === undefined || place === undefined || place.enter(module)) done()
       else waitFor(place, module, reply, done)
     })

@@ -41,6 +41,15 @@ export class RateLimits {
     return this.counters[name].take(key, this.now(), amount)
   }
 
+  /** See `WindowCounter`. */
+  reserve(name: LimitName, key: string): Allowance {
+    return this.counters[name].reserve(key, this.now())
+  }
+
+  settle(name: LimitName, key: string, isUsed: boolean): void {
+    this.counters[name].settle(key, this.now(), isUsed)
+  }
+
   giveBack(name: LimitName, key: string, amount = 1): void {
     this.counters[name].giveBack(key, this.now(), amount)
   }
@@ -69,6 +78,8 @@ class Usage {
   /** Counted by other hosts, as far as they reported it. */
   others = 0
   previous = 0
+  /** Uses that may not come about: see `reserve`. */
+  reserved = 0
 
   moveTo(window: number): void {
     if (this.window === window) return
@@ -114,18 +125,35 @@ export class WindowCounter {
 
   /** @param now in epoch milliseconds */
   take(key: string, now: number, amount = 1): Allowance {
+    return this.#take(key, now, amount, (usage) => this.#count(key, usage, amount))
+  }
+
+  #take(key: string, now: number, amount: number, count: (usage: Usage) => void): Allowance {
     const usage = this.#at(key, now)
     const past = (now % WINDOW) / WINDOW
-    const used = usage.own + usage.others + usage.previous * (1 - past)
+    const used = usage.own + usage.others + usage.reserved + usage.previous * (1 - past)
     if (used + amount > this.max) {
       this.refused += 1
       const remaining = Math.max(0, Math.floor(this.max - used))
       return { isSpent: true, remaining, seconds: this.#wait(usage, past, amount) }
     }
-    usage.own += amount
-    if (usage.own * 10 >= this.max) this.#busy.add(key)
+    count(usage)
     const remaining = Math.floor(this.max - used - amount)
     return { isSpent: false, remaining, seconds: Math.ceil((1 - past) * (WINDOW / 1000)) }
+  }
+
+  /** As `take`, for a use that may fail: it counts here until `settle`, and only then for other hosts. */
+  reserve(key: string, now: number): Allowance {
+    return this.#take(key, now, 1, (usage) => {
+      usage.reserved += 1
+    })
+  }
+
+  settle(key: string, now: number, isUsed: boolean): void {
+    const usage = this.#at(key, now)
+    // 0 if the key was dropped meanwhile.
+    if (usage.reserved > 0) usage.reserved -= 1
+    if (isUsed) this.#count(key, usage, 1)
   }
 
   /** Undoes a `take` whose purpose failed. A count that other hosts know stays. */
@@ -156,6 +184,11 @@ export class WindowCounter {
     // Moves the key to the end for the next report.
     this.#busy.delete(key)
     this.#busy.add(key)
+  }
+
+  #count(key: string, usage: Usage, amount: number): void {
+    usage.own += amount
+    if (usage.own * 10 >= this.max) this.#busy.add(key)
   }
 
   #at(key: string, now: number): Usage {

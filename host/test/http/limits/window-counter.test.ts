@@ -86,6 +86,24 @@ t.test('a count is shared from a tenth of the limit on, once', async (t) => {
   t.same(counter.unsynced(START + WINDOW, 10), [], 'a minute that is over is not synced')
 })
 
+t.test('what fails leaves nothing behind, here and at other hosts', async (t) => {
+  const counter = new WindowCounter(10)
+  const reserve = (count: number, now: number) =>
+    Array.from({ length: count }, () => counter.reserve('key', now)).filter(({ isSpent }) => !isSpent).length
+  t.equal(reserve(12, START), 10, 'while it is not known, each counts')
+  t.same(counter.unsynced(START, 10), [], 'other hosts learn of no use that may fail')
+  for (let index = 0; index < 8; index += 1) counter.settle('key', START + 1, false)
+  for (let index = 0; index < 2; index += 1) counter.settle('key', START + 1, true)
+  t.match(counter.unsynced(START + 1, 10), [{ key: 'key', count: 2 }])
+  t.equal(counter.take('key', START + 1).remaining, 7)
+
+  t.equal(reserve(7, START + WINDOW - 1), 7)
+  for (let index = 0; index < 7; index += 1) counter.settle('key', START + WINDOW, false)
+  t.equal(counter.take('key', START + WINDOW).remaining, 6, 'in the next minute too')
+  counter.settle('another', START, false)
+  t.equal(counter.take('another', START).remaining, 9, 'nor does one that was forgotten meanwhile')
+})
+
 t.test('shared counts free memory for other keys', async (t) => {
   const counter = new WindowCounter(1)
   for (const key of ['a', 'b', 'c']) counter.take(key, START)
