@@ -6,6 +6,7 @@ import { hostProblems } from '../http/problems.ts'
 
 /** @throws {Problem} 401 for another scheme or a malformed token */
 export function bearerToken(authorization: string): string {
+  if (/^(bearer)? *$/i.test(authorization)) throw noToken()
   const scheme = /^bearer +/i.exec(authorization)
   if (!scheme) throw invalidToken('the Authorization header is not of the form Bearer and a token')
   return authorization.slice(scheme[0].length)
@@ -19,6 +20,17 @@ export function invalidToken(description: string, options?: Pick<ProblemOptions,
     {
       ...options,
       headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
+    },
+  )
+}
+
+/** 401: the header is there, and the token is not. */
+function noToken(): Problem {
+  return hostProblems.create(
+    'unauthorized',
+    'The Authorization header has no token: nothing follows Bearer. A variable may be empty. Send a token, or no such header to be a guest.',
+    {
+      headers: { 'www-authenticate': 'Bearer error="invalid_token", error_description="no token was sent"' },
     },
   )
 }

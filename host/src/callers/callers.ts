@@ -100,6 +100,15 @@ export function unknownGuest(): Problem {
   )
 }
 
+/** 401: the header is there, and the token is not. */
+function emptyGuestToken(): Problem {
+  return hostProblems.create(
+    'unauthorized',
+    'The header Guest-Token is empty; nothing was done. A variable may be empty: send the token of POST /guest, or no such header to become a new guest.',
+    { headers: { 'www-authenticate': 'Bearer' } },
+  )
+}
+
 interface WithCaller extends FastifyRequest {
   [kCaller]?: Caller | null
 }
@@ -127,6 +136,7 @@ function identify(
   if (access !== 'caller') throw signInNeeded(access)
   if (header !== undefined) {
     const token = String(header)
+    if (token === '') throw emptyGuestToken()
     // A read is checked again before it is shown: the caller must still be a guest after it.
     return (isRead(request.method) && guests.remember(token, 'header')) || guestOfHeader(token, guests)
   }

@@ -6,7 +6,7 @@ import type { Response } from './place.ts'
 const LOOKS = 10
 
 /**
- * Finds responses that stay open, whoever sends them: a stream of a module, a reply that is hijacked.
+ * Finds responses that stay open, of any module: a stream, a reply that is hijacked.
  * Each takes a place among the open streams then, or ends.
  */
 export class LongResponses {

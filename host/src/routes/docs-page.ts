@@ -79,12 +79,17 @@ function html(title: string, prefix: string): string {
 `
 }
 
-/** The examples read the first list that callers have; without one they read what is installed. */
+/**
+ * The examples read the first list that callers have, without a scope; without one they read what is
+ * installed.
+ */
 const start = (prefix: string) =>
   String.raw`const ui = SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null, onComplete })
 function onComplete() {
   const { paths } = ui.getState().toJS().spec.json
-  const has = (scheme) => ([path, { get }]) => !path.includes('{') && get?.security?.some((one) => scheme in one)
+  const isPlain = (get) => !get.parameters?.some(({ required }) => required)
+  const has = (scheme) => ([path, { get }]) =>
+    !path.includes('{') && get !== undefined && isPlain(get) && get.security?.some((one) => one[scheme]?.length === 0)
   const url = (scheme) => location.origin + '${prefix}' + (Object.entries(paths).find(has(scheme))?.[0] ?? '/')
   document.querySelector('#guest').textContent =
     'GUEST=$(curl -s -X POST ' + location.origin + "${prefix}/guest | sed 's/.*\"token\":\"\\([^\"]*\\)\".*/\\1/')\n" +

@@ -84,6 +84,18 @@ t.test('a bad Authorization is 401, never a guest', async (t) => {
   }
 })
 
+t.test('credentials that were not sent are not called bad', async (t) => {
+  const { app } = await testApp(t, { routes })
+  for (const authorization of ['', 'Bearer', 'Bearer ', 'bearer   ']) {
+    const { statusCode, body } = await app.inject({ url: '/me', headers: { authorization } })
+    t.equal(statusCode, 401)
+    t.match(JSON.parse(body).detail, /nothing follows Bearer/, authorization)
+  }
+  const { statusCode, body } = await app.inject({ url: '/me', headers: { 'guest-token': '' } })
+  t.equal(statusCode, 401)
+  t.match(JSON.parse(body).detail, /Guest-Token is empty/)
+})
+
 t.test('two Authorization headers are refused, though Node shows the first only', async (t) => {
   const { app } = await testApp(t, { routes })
   await app.listen({ port: 0 })

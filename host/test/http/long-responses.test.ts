@@ -6,7 +6,7 @@ import { dial, listen } from './exchange.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-t.test('a response that stays open takes a place, or ends, whoever sends it', async (t) => {
+t.test('a response that stays open takes a place, or ends, in every module', async (t) => {
   const held: string[] = []
   const opened: Response<never>[] = []
   const listener: RequestListener = ({ url = '' }, raw) => {

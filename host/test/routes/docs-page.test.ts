@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createApp } from '../http/create-app.ts'
 
@@ -76,4 +77,40 @@ t.test('a name cannot break out of the page', async (t) => {
   t.teardown(() => app.close())
   await app.register(docsPage, { application: { name: '</title><script>&' } })
   t.match((await app.inject('/docs')).body, '<title>&lt;/title>&lt;script>&amp;: API</title>')
+})
+
+t.test('the examples are of routes that their callers may read', async (t) => {
+  const { body: start } = await (await createApp(t)).inject('/docs/static/start.js')
+  const bearer = (...scopes: string[]) => ({ get: { security: [{ bearer: scopes }] } })
+  const caller = { security: [{ bearer: [] }, { guestToken: [] }, {}] }
+  const examples = (paths: object) => {
+    const shown: Record<string, { textContent: string }> = {
+      '#guest': { textContent: '' },
+      '#user': { textContent: '' },
+    }
+    let complete = () => {}
+    const SwaggerUIBundle = ({ onComplete }: { onComplete: () => void }) => {
+      complete = onComplete
+      return { getState: () => ({ toJS: () => ({ spec: { json: { paths } } }) }) }
+    }
+    const document = { querySelector: (name: string) => shown[name] }
+    runInNewContext(start, { SwaggerUIBundle, document, location: { origin: 'https://shop.example' } })
+    complete()
+    return Object.values(shown).map(({ textContent }) => /\ncurl (\S+)/.exec(textContent)?.[1])
+  }
+  const paths = {
+    '/product': { post: {}, get: { security: [] } },
+    '/report': bearer('report:read'),
+    '/event': { get: { ...caller, parameters: [{ name: 'since', required: true }] } },
+    '/item/{id}': { get: caller },
+  }
+  t.same(examples(paths), ['https://shop.example/', 'https://shop.example/'])
+  t.same(examples({ ...paths, '/cart': { get: caller } }), [
+    'https://shop.example/cart',
+    'https://shop.example/cart',
+  ])
+  t.same(examples({ ...paths, '/webhook': bearer() }), [
+    'https://shop.example/',
+    'https://shop.example/webhook',
+  ])
 })
