@@ -27,7 +27,7 @@ t.test('a COMMIT whose response is lost has an unknown outcome, whatever the rea
   }
 })
 
-t.test('errors are told apart in whatever language the server speaks', async (t) => {
+t.test('errors are distinguished in whatever language the server speaks', async (t) => {
   const of = (message: string, code: string, routine: string) =>
     toDatabaseError(Object.assign(new ServerError(message, 0, 'error'), { code, routine }), 'SELECT')
   const stale = of('gecachter Plan darf den Ergebnistyp nicht ändern', '0A000', 'RevalidateCachedQuery')
