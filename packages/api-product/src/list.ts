@@ -31,7 +31,7 @@ const FEW = 1_000
 /** A total is exact up to here, and pages end here: with a filter each row costs more. */
 const MOST_PAGED = { all: 10_000, filtered: 1_000 }
 /** Lookups of a request on the event loop, and of one statement beside it. */
-const LOOKUPS = { soon: 2_000, long: 10_000 }
+const LOOKUPS = { soon: 4_000, long: 10_000 }
 /** How long a request may read beside the event loop, in milliseconds. */
 const WITHIN = 2_000
 
@@ -81,10 +81,10 @@ function* filtered(
   wanted: number,
   isLong: boolean,
 ): Transaction<Found | undefined> {
-  const counts = yield* repository.countTerms(filters, FEW + 1)
+  const most = isLong ? FEW : Math.min(FEW, Math.floor(LOOKUPS.soon / filters.length))
+  const counts = yield* repository.countTerms(filters, most + 1)
   const least = Math.min(...counts)
-  if (least > FEW) return yield* walk(part, filters, skipped, wanted, isLong)
-  if (!isLong && least * filters.length > LOOKUPS.soon) return undefined
+  if (least > most) return most < FEW ? undefined : yield* walk(part, filters, skipped, wanted, isLong)
   const few = filters[counts.indexOf(least)] as Range
   const others = filters.filter((range) => range !== few)
   const places = yield* repository.findFew(part, few, others)
