@@ -1,15 +1,17 @@
 import { deleteExpired } from '@mortise/module-sdk'
 import { giveBackStock, resolveProducts, takeStock } from './catalog.ts'
 import { importRoutes, productCheck } from './import/import-routes.ts'
-import { runImport } from './import/imports.ts'
+import { failImport, runImport } from './import/imports.ts'
 import { plugin } from './module.ts'
 import { productRoutes } from './routes.ts'
 import { indexOutdated } from './service.ts'
 
 export default plugin(async (app, { database, settings, contracts, work, everyMinute }) => {
   productRoutes(app, database)
-  const imports = work<{ id: string }>('import', { concurrency: 1, timeout: 600_000 }, ({ data, signal }) =>
-    runImport(database, data.id, productCheck(app), signal),
+  const imports = work<{ id: string }>(
+    'import',
+    { concurrency: 1, timeout: 600_000, onFailed: ({ data, error }) => failImport(data.id, error) },
+    ({ data, signal }) => runImport(database, data.id, productCheck(app), signal),
   )
   importRoutes(app, database, imports)
   everyMinute('delete expired', () => deleteExpired('product_import'))

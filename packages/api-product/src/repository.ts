@@ -47,6 +47,12 @@ export const findProduct = (id: string) =>
 export const findOnceListed = (id: string) =>
   maybeOne<ProductRow>(sql`SELECT ${columns} FROM product WHERE id = ${id}`)
 
+/** With deleted ones, in any order. */
+export const findByIds = (ids: readonly string[]) =>
+  many<ProductRow & { isDeleted: number }>(sql`
+    SELECT ${columns}, CASE WHEN product.deleted_at IS NULL THEN 0 ELSE 1 END AS "isDeleted"
+    FROM product WHERE product.id ${amongThese(ids)}`)
+
 /**
  * Undefined if there is a product with this id. One in place of a deleted product continues its
  * versions.

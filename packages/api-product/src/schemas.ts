@@ -92,6 +92,21 @@ const optional = Type.Partial(Type.Object(settable)).properties
 export const NewProduct = Strict({ id: NewId, ...optional, name, price }, { title: 'NewProduct' })
 export type NewProduct = Static<typeof NewProduct>
 
+/** A product of a file. */
+export const ImportedProduct = Strict(
+  {
+    ...NewProduct.properties,
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'as exported: the product is left alone if it has changed since',
+      }),
+    ),
+  },
+  { title: 'ImportedProduct' },
+)
+export type ImportedProduct = Static<typeof ImportedProduct>
+
 export const ProductChange = Strict(optional, { title: 'ProductChange', minProperties: 1 })
 export type ProductChange = Static<typeof ProductChange>
 
@@ -159,14 +174,25 @@ export type ProductQuery = Static<typeof ProductQuery>
 const ImportFormat = Type.Unsafe<'csv' | 'jsonl'>({ type: 'string', enum: ['csv', 'jsonl'] })
 export type ImportFormat = Static<typeof ImportFormat>
 const skipInvalid = Type.Boolean({
-  description: 'true: store the valid products of a file with errors; otherwise such a file changes nothing',
+  description:
+    'true: store the other products of a file with errors, or with products that have changed since their export; otherwise such a file changes nothing',
+})
+const importStock = Type.Unsafe<'leave' | 'set'>({
+  type: 'string',
+  enum: ['leave', 'set'],
+  description:
+    'set: products that are there get the stock of the file; leave (the default): only new ones do',
 })
 
 export const NewImport = Strict(
   {
-    file: FilePart({ maxLength: 8 * 1024 * 1024, description: 'text in UTF-8' }),
+    file: FilePart({
+      maxLength: 8 * 1024 * 1024,
+      description: 'text in UTF-8, or in UTF-16 with a byte order mark',
+    }),
     format: ImportFormat,
     skipInvalid: Type.Optional(skipInvalid),
+    stock: Type.Optional(importStock),
   },
   { title: 'NewProductImport' },
 )
@@ -182,10 +208,11 @@ const ImportError = Type.Object(
 )
 export type ImportError = Static<typeof ImportError>
 
-const ImportStatus = Type.Unsafe<'waiting' | 'running' | 'completed' | 'refused'>({
+const ImportStatus = Type.Unsafe<'waiting' | 'running' | 'completed' | 'refused' | 'failed'>({
   type: 'string',
-  enum: ['waiting', 'running', 'completed', 'refused'],
-  description: 'waiting: it is checked first; refused: it has errors, so it has changed nothing',
+  enum: ['waiting', 'running', 'completed', 'refused', 'failed'],
+  description:
+    'waiting: it is checked first; refused: it has errors, so it has changed nothing; failed: it was given up, see failure',
 })
 
 export const Import = Type.Object(
@@ -193,13 +220,22 @@ export const Import = Type.Object(
     id: Id('import'),
     format: ImportFormat,
     skipInvalid,
+    stock: importStock,
+    separator: Nullable(
+      Type.String({
+        description:
+          'what separates the cells: comma, semicolon or tab; null while it waits, and without cells',
+      }),
+    ),
     status: ImportStatus,
     products: Nullable(Type.Integer({ description: 'the products of the file; null while it waits' })),
     done: Type.Integer({ description: 'how many of them are stored or skipped' }),
     created: Type.Integer({ description: 'how many were new' }),
     changed: Type.Integer({ description: 'how many were changed; the others were the same already' }),
+    skipped: Type.Integer({ description: 'how many were left out: see errors' }),
     errorCount: Type.Integer(),
     errors: Type.Array(ImportError, { description: 'the first 100' }),
+    failure: Nullable(Type.String({ description: 'why it was given up, for people' })),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     expiresAt: Timestamp,

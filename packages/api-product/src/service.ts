@@ -10,7 +10,7 @@ import {
 } from '@mortise/module-sdk'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import type { NewProduct, Product, ProductChange } from './schemas.ts'
+import type { ImportError, ImportedProduct, NewProduct, Product, ProductChange } from './schemas.ts'
 import { termsOf } from './terms.ts'
 
 /** The rules of products, which everybody sees and managers change. */
@@ -45,34 +45,95 @@ export function* changeProduct(id: string, change: ProductChange, now = currentT
 }
 
 function* applyChange(row: repository.ProductRow, change: ProductChange, now: number): Transaction<Product> {
-  const product = toProduct(row)
-  const wanted = { ...product, ...change }
-  assertCurrencies(wanted)
-  const next = toRow(wanted, row)
-  if (JSON.stringify(next) === JSON.stringify(toRow(product, row))) return product
+  assertCurrencies({ ...toProduct(row), ...change })
+  const next = changedRow(row, change)
+  if (next === undefined) return toProduct(row)
   const updated = yield* repository.updateProduct(next, now)
   yield* repository.replaceTerms(row.id, termsOfRow(updated))
   return yield* changed('changed', updated)
 }
 
-/** Creates products, or changes those with the same ids. Fields that are left out stay as they are. */
-export function* importProducts(
-  products: readonly NewProduct[],
-  now = currentTime(),
-): Transaction<{ created: number; changed: number }> {
-  const counts = { created: 0, changed: 0 }
-  if (products.length === 0) return counts
-  // In the order of purchases, so that none waits for the other in a circle.
-  yield* repository.lockProducts(products.map(({ id }) => id))
-  for (const { id, ...fields } of products) {
-    const row = yield* repository.findProduct(id)
-    if (!row) {
-      yield* createProduct({ id, ...fields }, now)
-      counts.created += 1
-    } else if ((yield* applyChange(row, fields, now)).version > row.version) counts.changed += 1
-  }
-  return counts
+/** Undefined if the change changes nothing. */
+function changedRow(row: repository.ProductRow, change: ProductChange): repository.ProductRow | undefined {
+  const product = toProduct(row)
+  const next = toRow({ ...product, ...change }, row)
+  return JSON.stringify(next) === JSON.stringify(toRow(product, row)) ? undefined : next
 }
+
+/** A product of a file, and the line on which it begins. */
+export interface ImportedLine {
+  readonly line: number
+  readonly product: ImportedProduct
+}
+
+/** What importing some lines has done, or would do. */
+export interface ImportOutcome {
+  created: number
+  changed: number
+  /** Lines whose products have changed since the version that they name. */
+  readonly stale: ImportError[]
+}
+
+/**
+ * Creates products, or changes those with the same ids. Fields that are left out stay as they are, and
+ * the stock of a product that is there as well, unless `setsStock`. A line whose product has changed
+ * since its version is left out.
+ */
+export function* importProducts(
+  lines: readonly ImportedLine[],
+  setsStock: boolean,
+  now = currentTime(),
+): Transaction<ImportOutcome> {
+  // In the order of purchases, so that none waits for the other in a circle.
+  if (lines.length > 0) yield* repository.lockProducts(lines.map(({ product }) => product.id))
+  return yield* eachLine(lines, setsStock, now)
+}
+
+/** The lines that `importProducts` would leave out. */
+export function* staleLines(lines: readonly ImportedLine[], setsStock: boolean): Transaction<ImportError[]> {
+  const named = lines.filter(({ product }) => product.version !== undefined)
+  return (yield* eachLine(named, setsStock)).stale
+}
+
+/** @param now without it nothing is written */
+function* eachLine(
+  lines: readonly ImportedLine[],
+  setsStock: boolean,
+  now?: number,
+): Transaction<ImportOutcome> {
+  const outcome: ImportOutcome = { created: 0, changed: 0, stale: [] }
+  if (lines.length === 0) return outcome
+  const found = yield* repository.findByIds(lines.map(({ product }) => product.id))
+  const rows = new Map(found.map((row) => [row.id, row]))
+  for (const { line, product } of lines) {
+    const { id, version, stock, ...fields } = product
+    const row = rows.get(id)
+    const isStale = version !== undefined && row !== undefined && version !== row.version
+    if (row === undefined || row.isDeleted === 1) {
+      if (isStale) outcome.stale.push(staleError(line, version, 'deleted'))
+      else {
+        const given = { id, ...fields, ...(stock !== undefined && { stock }) }
+        if (now !== undefined) yield* createProduct(given, now)
+        outcome.created += 1
+      }
+      continue
+    }
+    const change = setsStock && stock !== undefined ? { ...fields, stock } : fields
+    if (changedRow(row, change) === undefined) continue
+    if (isStale) outcome.stale.push(staleError(line, version, 'changed'))
+    else {
+      if (now !== undefined) yield* applyChange(row, change, now)
+      outcome.changed += 1
+    }
+  }
+  return outcome
+}
+
+const staleError = (line: number, version: number, what: string): ImportError => ({
+  line,
+  pointer: '/version',
+  detail: `must be the version that the product has: it was ${what} since version ${version}; export it again`,
+})
 
 export function* removeProduct(id: string, now = currentTime()): Transaction<Deleted> {
   const row = yield* find(id)

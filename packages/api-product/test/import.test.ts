@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { sql } from '@mortise/module-sdk'
+import { setImmediate } from 'node:timers/promises'
+import { run, sql } from '@mortise/module-sdk'
 import type { TestCaller, TestHost } from '@mortise/module-testkit'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
+import { takeStock } from '../src/catalog.ts'
 import { runImport, startImport } from '../src/import/imports.ts'
+import { MOST_PRODUCTS, readProducts } from '../src/import/read-products.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
 type Format = 'csv' | 'jsonl'
@@ -10,14 +13,24 @@ type Format = 'csv' | 'jsonl'
 async function shop(t: Test) {
   const host = await productHost(t, { rehearse: false })
   const manager = host.user('root', 'product:manage')
-  return { host, manager, import: (text: string, format: Format) => importFile(host, manager, text, format) }
+  return {
+    host,
+    manager,
+    import: (content: string | Uint8Array, format: Format, asked?: Asked) =>
+      importFile(host, manager, content, format, asked),
+  }
 }
 
-function start(manager: TestCaller, content: string | Uint8Array, format: Format, skipInvalid?: boolean) {
+interface Asked {
+  readonly skipInvalid?: boolean
+  readonly stock?: 'set' | 'leave'
+}
+
+function start(manager: TestCaller, content: string | Uint8Array, format: Format, asked: Asked = {}) {
   const form = new FormData()
   form.set('file', new Blob([content as string]), `products.${format}`)
   form.set('format', format)
-  if (skipInvalid !== undefined) form.set('skipInvalid', String(skipInvalid))
+  for (const [name, value] of Object.entries(asked)) form.set(name, String(value))
   return manager.post('/product/import', form)
 }
 
@@ -25,11 +38,11 @@ function start(manager: TestCaller, content: string | Uint8Array, format: Format
 async function importFile(
   host: TestHost,
   manager: TestCaller,
-  content: string,
+  content: string | Uint8Array,
   format: Format,
-  skipInvalid?: boolean,
+  asked?: Asked,
 ) {
-  const started = await start(manager, content, format, skipInvalid)
+  const started = await start(manager, content, format, asked)
   if (started.statusCode !== 202) throw new Error(started.body)
   await host.reacted()
   return (await manager.get(started.headers.location as string)).json()
@@ -108,7 +121,10 @@ for (const format of ['csv', 'jsonl'] as const) {
     const before = await host.database.many(sql`SELECT * FROM product ORDER BY id`)
     const exported = await manager.get(`/product/export/${format}`)
     t.equal(exported.statusCode, 200)
-    t.match(exported.headers['content-type'], format === 'csv' ? 'text/csv' : 'application/jsonl')
+    const type = format === 'csv' ? 'text/csv' : 'application/jsonl'
+    t.equal(exported.headers['content-type'], `${type}; charset=utf-8`)
+    t.equal(exported.headers['content-disposition'], `attachment; filename="products.${format}"`)
+    t.equal(exported.body.startsWith('\ufeff'), format === 'csv')
     const ended = await imported(exported.body, format)
     t.match(ended, { status: 'completed', products: 451, done: 451, created: 0, changed: 0, errors: [] })
     t.strictSame(await host.database.many(sql`SELECT * FROM product ORDER BY id`), before)
@@ -126,6 +142,9 @@ const faulty: Record<Format, [file: string, errors: object[]]> = {
       line('odd', { stock: -1, colour: 'red' }),
       line('coin', { price: { amount: 5, currency: 'XXQ' } }),
       '{"id":"half \\ud800","name":"x","price":{"amount":1,"currency":"EUR"}}\n',
+      '{"id":"n","name":"n","price":{"amount":1.00000000000000000001,"currency":"EUR"}}\n',
+      '{"id":"d","name":"d","name":"e","price":{"amount":1,"currency":"EUR"}}\n',
+      `${'['.repeat(100_000)}${']'.repeat(100_000)}\n`,
       'null\n',
     ].join(''),
     [
@@ -135,8 +154,11 @@ const faulty: Record<Format, [file: string, errors: object[]]> = {
       { line: 5, pointer: '/colour' },
       { line: 5, pointer: '/stock' },
       { line: 6, pointer: '/price/currency', detail: /ISO 4217/ },
-      { line: 7, detail: /surrogate/ },
-      { line: 8, pointer: '' },
+      { line: 7, pointer: '/id', detail: /surrogate/ },
+      { line: 8, pointer: '/price/amount', detail: /double/ },
+      { line: 9, pointer: '/name', detail: /once/ },
+      { line: 10, pointer: '', detail: /deeper than 100/ },
+      { line: 11, pointer: '' },
     ],
   ],
   csv: [
@@ -153,7 +175,7 @@ const faulty: Record<Format, [file: string, errors: object[]]> = {
     ].join('\n'),
     [
       { line: 4, pointer: '', detail: /6 cells.* 3/ },
-      { line: 6, pointer: '/price/amount', detail: /integer/ },
+      { line: 6, pointer: '/price/amount', detail: /1999 stands for 19\.99 EUR/ },
       { line: 7, pointer: '/active' },
       { line: 7, pointer: '/images' },
       { line: 8, pointer: '', detail: /CSV/ },
@@ -171,9 +193,10 @@ for (const format of ['csv', 'jsonl'] as const) {
       one.line - other.line || (one.pointer < other.pointer ? -1 : 1)
     t.match(refused.errors.toSorted(byPlace), errors)
     t.strictSame(await list(manager), [])
-    const skipped = await importFile(host, manager, file, format, true)
+    const skipped = await importFile(host, manager, file, format, { skipInvalid: true })
     t.match(skipped, { status: 'completed', created: 1, errorCount: errors.length, errors: refused.errors })
     t.equal(skipped.done, skipped.products)
+    t.equal(skipped.skipped, skipped.products - 1)
     t.match(await list(manager), [{ id: 'good' }])
   })
 }
@@ -213,6 +236,163 @@ testOnEngines('only managers import, text in UTF-8 of a bounded size', async (t)
   const started = await start(manager, line('tea'), 'jsonl')
   t.equal((await host.user('ann').get(started.headers.location as string)).statusCode, 403)
   await host.reacted()
+})
+
+const renamed = (text: string, id: string, name: string) =>
+  text.replace(new RegExp(`(^${id},|"id":"${id}","name":")[^,"]*`, 'm'), `$1${name}`)
+
+testOnEngines('an edited export undoes no sale', async (t) => {
+  const { host, manager, import: imported } = await shop(t)
+  await create(manager, ...['tea', 'cup', 'pot', 'gone'].map((id) => ({ id, stock: 10 })))
+  for (const format of ['csv', 'jsonl'] as const) {
+    await host.database.transaction(() => takeStock([{ product: 'pot', quantity: 1 }]))
+    const exported = (await manager.get(`/product/export/${format}`)).body
+    const edited = renamed(exported, 'tea', `Tea ${format}`)
+    t.not(edited, exported)
+    const old = renamed(edited, 'cup', 'Cup')
+    await host.database.transaction(() => takeStock([{ product: 'cup', quantity: 1 }]))
+    const before = await list(manager)
+
+    const refused = await imported(old, format)
+    const line = old.split('\n').findIndex((one) => one.includes('Cup')) + 1
+    const errors = [{ line, pointer: '/version', detail: /changed since version/ }]
+    t.match(refused, { status: 'refused', changed: 0, errorCount: 1, errors })
+    t.strictSame(await list(manager), before, 'nothing was changed')
+
+    const skipped = await imported(old, format, { skipInvalid: true })
+    t.match(skipped, { status: 'completed', changed: 1, skipped: 1, errorCount: 1, errors })
+    t.match((await manager.get('/product/tea')).json(), { name: `Tea ${format}`, stock: 10 })
+    t.match((await manager.get('/product/cup')).json(), { name: 'cup' })
+    t.match(await imported(edited, format), { status: 'completed', changed: 0, errorCount: 0 }, 'again')
+  }
+  const gone = (await manager.get('/product/export/jsonl')).body
+  await manager.delete('/product/gone')
+  t.match(await imported(gone, 'jsonl'), { status: 'refused', errors: [{ detail: /deleted since version/ }] })
+})
+
+testOnEngines('a file sets the stock of products that are there only when asked', async (t) => {
+  const { host, manager, import: imported } = await shop(t)
+  const file = line('tea', { stock: 10 })
+  t.match(await imported(file, 'jsonl'), { created: 1, stock: 'leave' })
+  t.match((await manager.get('/product/tea')).json(), { stock: 10 }, 'a new product gets that of the file')
+  await host.database.transaction(() => takeStock([{ product: 'tea', quantity: 9 }]))
+  t.match(await imported(file, 'jsonl'), { changed: 0 })
+  t.match((await manager.get('/product/tea')).json(), { stock: 1 })
+  t.match(await imported(file, 'jsonl', { stock: 'set' }), { changed: 1, stock: 'set' })
+  t.match((await manager.get('/product/tea')).json(), { stock: 10 })
+  const wrong = await start(manager, file, 'jsonl', { stock: 'maybe' as 'set' })
+  t.match(wrong.json(), { status: 400, errors: [{ pointer: '/stock' }] })
+})
+
+testOnEngines('a product that is sold between the check and its line keeps the sale', async (t) => {
+  const { host, manager } = await shop(t)
+  const { database } = host
+  await create(manager, { id: 'tea', stock: 10 })
+  const bytes = Buffer.from(line('tea', { stock: 10, version: 1 }))
+  const file = { name: '', mediaType: '', bytes }
+  const { id } = await database.transaction(() => startImport({ file, format: 'jsonl', stock: 'set' }))
+  const { signal } = new AbortController()
+  const between = Object.assign(new AbortController().signal, {
+    throwIfAborted() {
+      this.throwIfAborted = () => {
+        throw new Error('the file has been checked')
+      }
+    },
+  })
+  await t.rejects(
+    runImport(database, id, () => [], between),
+    /checked/,
+  )
+  await database.transaction(() => takeStock([{ product: 'tea', quantity: 9 }]))
+  await runImport(database, id, () => [], signal)
+  const ended = (await manager.get(`/product/import/${id}`)).json()
+  const errors = [{ line: 1, pointer: '/version' }]
+  t.match(ended, { status: 'completed', done: 1, changed: 0, skipped: 1, errorCount: 1, errors })
+  t.match((await manager.get('/product/tea')).json(), { stock: 1 })
+})
+
+testOnEngines('a file that a spreadsheet has saved comes back', async (t) => {
+  const { manager, import: imported } = await shop(t)
+  await imported(`${JSON.stringify(tea)}\n${JSON.stringify(cup)}\n`, 'jsonl')
+  const { body } = await manager.get('/product/export/csv')
+  const rows = body.slice(1).trimEnd().split('\r\n').slice(0)
+  t.match(rows.join('\n'), /^'=cup, Cup,900/m, 'no cell is a formula')
+  const semicolons = [
+    'id;name;price;currency;stock;active;group;;',
+    "'=cup;Cup of Excel;900;EUR;;TRUE;;;",
+    ';;;;;;;;',
+    ';;;;;;;;',
+    '',
+  ].join('\r\n')
+  const first = await imported(`\ufeff${semicolons}`, 'csv')
+  t.match(first, { status: 'completed', products: 1, changed: 1, separator: 'semicolon' })
+  t.match((await manager.get('/product/=cup')).json(), { name: 'Cup of Excel', active: true })
+
+  const tabs = semicolons.replaceAll(';', '\t').replace('Excel', 'Unicode text, ±5 €')
+  const unicode = await imported(Buffer.from(`\ufeff${tabs}`, 'utf16le'), 'csv')
+  t.match(unicode, { status: 'completed', changed: 1, separator: 'tab' })
+  t.match((await manager.get('/product/=cup')).json(), { name: 'Cup of Unicode text, ±5 €' })
+
+  const latin = await start(manager, Buffer.from('id,name\ncafé', 'latin1'), 'csv')
+  t.match(latin.json(), { status: 400, errors: [{ pointer: '/file', detail: /UTF-8/ }] })
+  t.match(await imported('', 'csv'), { separator: null })
+})
+
+testOnEngines('an import whose job has failed for good says so, and can be continued', async (t) => {
+  const { host, manager } = await shop(t)
+  const { database } = host
+  const file = { name: '', mediaType: '', bytes: Buffer.from(line('tea')) }
+  const { id } = await database.transaction(() => startImport({ file, format: 'jsonl' }))
+  // As a process left it that died in the last of its attempts.
+  await database.transaction(() =>
+    run(sql`
+      INSERT INTO mortise_job (id, module, work, data, state, due_at, attempts, created_at)
+      VALUES ('job_x', 'api-product', 'import', ${JSON.stringify({ id })}, 'waiting', 0, 100, 0)`),
+  )
+  await host.reacted()
+  const get = async () => (await manager.get(`/product/import/${id}`)).json()
+  t.match(await get(), { status: 'failed', done: 0, failure: /process died.*app work replay/ })
+  await runImport(database, id, () => [], new AbortController().signal)
+  t.match(await get(), { status: 'completed', created: 1, failure: null })
+})
+
+t.test('reading a large file leaves time for others', async (t) => {
+  const size = 8 * 1024 * 1024
+  const files: [text: string, format: Format][] = [
+    ['\n'.repeat(size), 'csv'],
+    ['\r\n'.repeat(size / 2), 'csv'],
+    [`id,name,price,currency\n${',,,\n'.repeat(size / 4)}`, 'csv'],
+    ['\n'.repeat(size), 'jsonl'],
+  ]
+  for (const [text, format] of files) {
+    let [turns, isRead] = [0, false]
+    const others = (async () => {
+      for (; !isRead; turns += 1) await setImmediate()
+    })()
+    const begun = performance.now()
+    for await (const entry of readProducts(text, format, () => [])) t.fail(JSON.stringify(entry))
+    isRead = true
+    const took = performance.now() - begun
+    await others
+    t.ok(turns >= 10 || took < 100, `${turns} turns in ${took} ms`)
+  }
+})
+
+t.test('what one line can cost is bounded', async (t) => {
+  const read = async (text: string, format: Format) => {
+    const entries = []
+    for await (const entry of readProducts(text, format, () => [])) entries.push(entry)
+    return entries
+  }
+  const size = 8 * 1024 * 1024
+  const detail = async (text: string, format: Format) => (await read(text, format)) as never
+  t.match(await detail(','.repeat(size), 'csv'), [{ errors: [{ line: 1, detail: /100 cells/ }] }])
+  t.match(await detail(`"${'""'.repeat(size / 2)}`, 'csv'), [{ errors: [{ detail: /no end/ }] }])
+  t.match(await detail(`"${'a'.repeat(size)}"`, 'csv'), [{ errors: [{ detail: /characters/ }] }])
+  t.match(await detail(`"${'a'.repeat(size)}"`, 'jsonl'), [{ errors: [{ detail: /characters/ }] }])
+  const many = await read('{}\n'.repeat(MOST_PRODUCTS + 5).replaceAll('{}', '[]'), 'jsonl')
+  t.equal(many.length, MOST_PRODUCTS + 1)
+  t.match(many.at(-1), { errors: [{ line: MOST_PRODUCTS + 1, detail: /send several files/ }] })
 })
 
 /** Ends an attempt after some batches. */

@@ -1,49 +1,54 @@
 import type { Product } from '../schemas.ts'
-import { parseJson, type Read } from './json-lines.ts'
+import {
+  CellError,
+  readAmount,
+  readBoolean,
+  readCode,
+  readInteger,
+  readJsonCell,
+  readText,
+  writeText,
+} from './csv-cells.ts'
+import { readRecords, type SeparatorName, separators } from './csv-records.ts'
+import type { Read } from './json-lines.ts'
 
 /**
- * Products as lines of CSV (RFC 4180). A cell is empty for null, and for an empty list or object.
- * A library would be asked of a registry, which our modules do not need.
+ * Products as lines of CSV. A cell is empty for null, and for an empty list or object. A library would
+ * be asked of a registry, which our modules do not need; and the ones there are guess, where an import
+ * that changes prices refuses.
  */
 
 interface Column {
   readonly of: (product: Product) => unknown
-  /** What a cell says. One that is none of its column stays a text, which the schema refuses. */
-  readonly read: (cell: string) => unknown
+  /** What a cell says; undefined if it says nothing. @throws {CellError} */
+  readonly read: (cell: string, currency: string) => unknown
+  /** The place of the value in the product, unless it is the name of the column. */
+  readonly pointer?: string
 }
 
-const text = (cell: string) => cell
-const textOrNull = (cell: string) => (cell === '' ? null : cell)
-const integer = (cell: string) => (/^\d{1,15}$/.test(cell) ? Number(cell) : cell)
-const integerOrNull = (cell: string) => (cell === '' ? null : integer(cell))
-const boolean = (cell: string) => cell === 'true' || (cell === 'false' ? false : cell)
-const json = (empty: unknown) => (cell: string) => {
-  if (cell === '') return empty
-  try {
-    return parseJson(cell)
-  } catch {
-    return cell
-  }
-}
+const textOrNull = (read: (cell: string) => string) => (cell: string) => (cell === '' ? null : read(cell))
+const json = (empty: unknown) => (cell: string) => (cell === '' ? empty : readJsonCell(cell))
 
 /** In the order of the export. */
 const columns: Readonly<Record<string, Column>> = {
-  id: { of: ({ id }) => id, read: text },
-  name: { of: ({ name }) => name, read: text },
-  price: { of: ({ price }) => price.amount, read: integer },
-  currency: { of: ({ price }) => price.currency, read: text },
+  id: { of: ({ id }) => writeText(id), read: readCode },
+  name: { of: ({ name }) => writeText(name), read: readText },
+  price: { of: ({ price }) => price.amount, read: readAmount, pointer: '/price/amount' },
+  currency: { of: ({ price }) => price.currency, read: (cell) => cell.trim(), pointer: '/price/currency' },
   otherPrices: { of: ({ otherPrices }) => otherPrices, read: json([]) },
-  stock: { of: ({ stock }) => stock, read: integerOrNull },
-  active: { of: ({ active }) => active, read: boolean },
-  group: { of: ({ group }) => group, read: textOrNull },
-  description: { of: ({ description }) => description, read: textOrNull },
+  stock: { of: ({ stock }) => stock, read: (cell) => readInteger(cell) ?? null },
+  active: { of: ({ active }) => active, read: readBoolean },
+  group: { of: ({ group }) => group && writeText(group), read: textOrNull(readCode) },
+  description: { of: ({ description }) => description && writeText(description), read: textOrNull(readText) },
   images: { of: ({ images }) => images, read: json([]) },
   attributes: { of: ({ attributes }) => attributes, read: json({}) },
+  version: { of: ({ version }) => version, read: readInteger },
 }
 const names = Object.keys(columns)
 const required = ['id', 'name', 'price', 'currency']
 
-export const csvHeader = `${names.join(',')}\r\n`
+/** A spreadsheet takes the file for UTF-8 because of the byte order mark. */
+export const csvHeader = `\ufeff${names.join(',')}\r\n`
 
 export const toCsv = (product: Product) =>
   `${Object.values(columns)
@@ -56,71 +61,85 @@ function toCell(value: unknown): string {
   return Object.keys(value).length === 0 ? '' : JSON.stringify(value)
 }
 
-const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+const quoted = (cell: string) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
+/** Excel's own way to name the separator. */
+const declared = /^sep=([,;\t])(?:\r\n?|\n)/i
+
+/** The one with which the first line names the most columns, or else has the most. */
+export function separatorOf(text: string): SeparatorName {
+  const sign = declared.exec(text)?.[1]
+  const all = Object.entries(separators) as [SeparatorName, string][]
+  const ranked = all.map(([name, separator]) => {
+    const header = sign === undefined ? headerOf(text, separator) : []
+    return { name, rank: separator === sign ? 1 : header.filter(isColumn).length + header.length / 1000 }
+  })
+  return ranked.reduce((most, one) => (one.rank > most.rank ? one : most)).name
+}
+
+const headerOf = (text: string, separator: string): readonly string[] => {
+  const [first] = readRecords(text, separator)
+  return (first?.cells ?? []).map(nameOf)
+}
+
+const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]))
+const nameOf = (cell: string) => byLowerCase.get(cell.trim().toLowerCase()) ?? cell.trim()
+const isColumn = (name: string) => Object.hasOwn(columns, name)
+
+/** What a text without a byte order mark has. */
 export function* readCsv(text: string): Generator<Read> {
-  const records = recordsOf(text)
-  const first = records.next()
-  if (first.done) return
-  const { line, cells: header = [] } = first.value
-  const detail = first.value.detail ?? wrongHeader(header)
-  if (detail !== undefined) {
-    yield { line, detail }
-    return
-  }
-  for (const { line, cells = [], detail } of records) {
-    if (detail !== undefined) yield { line, detail }
-    else if (cells.length === header.length) yield { line, value: productOf(header, cells) }
-    else {
-      const detail = `must have ${header.length} cells, as the first line has, and not ${cells.length}`
-      yield { line, detail }
-    }
+  const separator = separatorOf(text)
+  const skipped = declared.exec(text)?.[0] ?? ''
+  const firstLine = skipped === '' ? 0 : 1
+  let header: readonly string[] | undefined
+  for (const { cells, detail, ...record } of readRecords(text.slice(skipped.length), separators[separator])) {
+    const line = record.line + firstLine
+    if (detail !== undefined) yield { line, errors: [{ pointer: '', detail }] }
+    else if (cells.every((cell) => cell.trim() === '')) yield { line }
+    else if (header === undefined) {
+      header = withoutEmptyEnd(cells.map(nameOf))
+      const fault = wrongHeader(header, separator)
+      if (fault === undefined) continue
+      yield { line, errors: [{ pointer: '', detail: fault }] }
+      return
+    } else yield { line, ...productOf(header, cells) }
   }
 }
 
-function wrongHeader(header: readonly string[]): string | undefined {
-  const isRight =
-    required.every((name) => header.includes(name)) &&
-    header.every((name, index) => Object.hasOwn(columns, name) && header.indexOf(name) === index)
-  if (isRight) return undefined
+const withoutEmptyEnd = (cells: readonly string[]) =>
+  cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1)
+
+function wrongHeader(header: readonly string[], separator: SeparatorName): string | undefined {
+  const wrong = header.find((name, index) => !isColumn(name) || header.indexOf(name) !== index)
+  const missing = required.find((name) => !header.includes(name))
+  if (wrong === undefined && missing === undefined) return undefined
   const others = names.filter((name) => !required.includes(name))
-  return `must name the columns, each once: ${required.join(', ')}, and any of ${others.join(', ')}`
+  const rule = `must name the columns, each once: ${required.join(', ')}, and any of ${others.join(', ')}`
+  const found = wrong === undefined ? `"${missing}" is missing` : `it has "${wrong.slice(0, 40)}"`
+  return `${rule}; ${found}, with a ${separator} between the columns`
 }
 
 /** The product of a line, unchecked. */
-function productOf(header: readonly string[], cells: readonly string[]): unknown {
-  const fields = header.map((name, index) => [name, columns[name]?.read(cells[index] as string)])
-  const { price, currency, ...rest } = Object.fromEntries(fields)
-  return { ...rest, price: { amount: price, currency } }
-}
-
-interface CsvRecord {
-  /** On which it begins. */
-  readonly line: number
-  readonly cells?: readonly string[]
-  /** Why it has none. Nobody knows then where the next one begins, so it is the last. */
-  readonly detail?: string
-}
-
-/** The records of a text, without empty lines. */
-function* recordsOf(text: string): Generator<CsvRecord> {
-  const next = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y
-  let [begin, line, at] = [1, 1, 0]
-  let cells: string[] = []
-  for (let isMore = text !== ''; isMore; ) {
-    next.lastIndex = at
-    const [whole, quoted, plain, end] = next.exec(text) ?? []
-    if (whole === undefined) {
-      yield { line, detail: 'must be CSV, and the rest was not read: a quote is missing, or is in the way' }
-      return
-    }
-    cells.push(quoted?.replaceAll('""', '"') ?? (plain as string))
-    at += whole.length
-    line += whole.split('\n').length - 1
-    isMore = end === ',' || at < text.length
-    if (end === ',') continue
-    if (cells.length > 1 || whole.trim() !== '') yield { line: begin, cells }
-    begin = line
-    cells = []
+function productOf(header: readonly string[], cells: readonly string[]): Omit<Read, 'line'> {
+  const isLonger = cells.slice(header.length).some((cell) => cell.trim() !== '')
+  if (cells.length < header.length || isLonger) {
+    const detail = `must have ${header.length} cells, as the first line has, and not ${cells.length}`
+    return { errors: [{ pointer: '', detail }] }
   }
+  const currency = cells[header.indexOf('currency')]?.trim() ?? ''
+  const fields: [string, unknown][] = []
+  const errors: { pointer: string; detail: string }[] = []
+  for (const [index, name] of header.entries()) {
+    const { read, pointer = `/${name}` } = columns[name] as Column
+    try {
+      const value = read(cells[index] as string, currency)
+      if (value !== undefined) fields.push([name, value])
+    } catch (error) {
+      if (!(error instanceof CellError)) throw error
+      errors.push({ pointer: pointer + error.pointer, detail: error.message })
+    }
+  }
+  if (errors.length > 0) return { errors }
+  const { price: amount, currency: code, ...rest } = Object.fromEntries(fields)
+  return { value: { ...rest, price: { amount, currency: code } } }
 }

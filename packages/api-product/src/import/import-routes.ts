@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import {
   Binary,
@@ -12,12 +11,12 @@ import {
 } from '@mortise/module-sdk'
 import { responses } from '../module.ts'
 import { allProducts } from '../repository.ts'
-import { Import, NewImport, NewProduct, type Product } from '../schemas.ts'
+import { Import, ImportedProduct, NewImport, type NewProduct, type Product } from '../schemas.ts'
 import { invalidCurrencies, toProduct } from '../service.ts'
 import { csvHeader, toCsv } from './csv.ts'
 import { showImport, startImport } from './imports.ts'
 import { toJsonLine } from './json-lines.ts'
-import type { Check } from './read-products.ts'
+import { type Check, textOf } from './read-products.ts'
 
 /** The routes of imports and exports, for managers. */
 export function importRoutes(app: ModuleInstance, database: Database, work: Work<{ id: string }>): void {
@@ -34,8 +33,7 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
       },
     },
     (request) => {
-      if (!isUtf8(request.body.file.bytes))
-        throw invalidRequest({ pointer: '/file', detail: 'must be text in UTF-8' })
+      assertText(request.body.file.bytes)
       return request.transaction(function* () {
         const started = yield* startImport(request.body)
         yield* work.add({ id: started.id })
@@ -65,7 +63,8 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
         schema: { summary: `Export all products as ${type}`, response: { 200: Binary(type) } },
       },
       async (_request, reply) => {
-        reply.type(type)
+        reply.type(`${type}; charset=utf-8`)
+        reply.header('content-disposition', `attachment; filename="products.${format}"`)
         return Readable.from(linesOf(database, head, lineOf))
       },
     )
@@ -79,6 +78,17 @@ const exports = {
     head: '',
     lineOf: toJsonLine,
   },
+}
+
+/** @throws {Problem} `invalid-request` */
+function assertText(bytes: Uint8Array): void {
+  try {
+    textOf(bytes)
+  } catch {
+    const detail =
+      'must be text in UTF-8, or in UTF-16 with a byte order mark: in Excel save it as "CSV UTF-8", elsewhere choose UTF-8'
+    throw invalidRequest({ pointer: '/file', detail })
+  }
 }
 
 async function* linesOf(database: Database, head: string, lineOf: (product: Product) => string) {
@@ -97,7 +107,7 @@ async function* linesOf(database: Database, head: string, lineOf: (product: Prod
 /** Checks a value as POST /product does. Call it once the module serves. */
 export function productCheck(app: ModuleInstance): Check {
   const validate = app.validatorCompiler?.({
-    schema: NewProduct,
+    schema: ImportedProduct,
     method: 'POST',
     url: '/product',
     httpPart: 'body',

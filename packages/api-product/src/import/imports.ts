@@ -1,9 +1,10 @@
 import { currentTime, DAY, type Database, newId, type Transaction, timestamp } from '@mortise/module-sdk'
 import { problem } from '../module.ts'
-import type { Import, ImportError, NewImport, NewProduct } from '../schemas.ts'
-import { importProducts } from '../service.ts'
+import type { Import, ImportError, NewImport } from '../schemas.ts'
+import { type ImportedLine, importProducts, staleLines } from '../service.ts'
+import { separatorOf } from './csv.ts'
 import * as repository from './import-repository.ts'
-import { type Check, readProducts } from './read-products.ts'
+import { type Check, readProducts, textOf } from './read-products.ts'
 
 /**
  * An import is checked as a whole first, and then stored in short transactions, each with the position
@@ -12,26 +13,30 @@ import { type Check, readProducts } from './read-products.ts'
 
 /** An import is shown for this long, in milliseconds. */
 const LIFETIME = 30 * DAY
-/** The products of one transaction. */
+/** The products of a file that one transaction stores. */
 const BATCH = 50
 /** The errors that an import shows. */
 const MOST_ERRORS = 100
 
 export function* startImport(
-  { file, format, skipInvalid = false }: NewImport,
+  { file, format, skipInvalid = false, stock = 'leave' }: NewImport,
   now = currentTime(),
 ): Transaction<Import> {
   const row: repository.ImportRow = {
     id: newId('import'),
     format,
     skipInvalid: skipInvalid ? 1 : 0,
+    stock,
+    separator: null,
     status: 'waiting',
     products: null,
     done: 0,
     created: 0,
     changed: 0,
+    skipped: 0,
     errorCount: 0,
     errors: '[]',
+    failure: null,
     createdAt: now,
     updatedAt: now,
     expiresAt: now + LIFETIME,
@@ -46,6 +51,10 @@ export function* showImport(id: string, now = currentTime()): Transaction<Import
   throw problem('import-not-found')
 }
 
+/** Its job has failed for the last time. */
+export const failImport = (id: string, error: string, now = currentTime()) =>
+  repository.fail(id, `The last attempt failed: ${error}. An operator can continue it: app work replay`, now)
+
 /** Continues an import until it has ended. Another attempt may do the same. */
 export async function runImport(
   database: Database,
@@ -56,54 +65,91 @@ export async function runImport(
   const found = await database.snapshot(() => repository.findFile(id))
   if (!found) return
   const { bytes, ...row } = found
-  const entries = () => readProducts(bytes, row.format, check)
-  const checked = row.status === 'waiting' ? await checkAll(entries(), row, signal) : row
-  if (checked !== row) await database.transaction(() => store(checked, row))
-  if (checked.status === 'refused') return
+  const text = textOf(bytes)
+  const setsStock = row.stock === 'set'
+  const batches = () => inBatches(readProducts(text, row.format, check), signal)
 
-  let [at, number, batch] = [checked, 0, [] as NewProduct[]]
-  const storeBatch = async (done: number) => {
-    const status = done === at.products ? 'completed' : 'running'
-    at = await database.transaction(function* () {
-      const { created, changed } = yield* importProducts(batch)
-      const next = {
-        ...at,
-        status,
-        done,
-        created: at.created + created,
-        changed: at.changed + changed,
-      } as const
-      yield* store(next, at)
-      return next
-    })
-    batch = []
+  let at = row.products === null ? await checkAll() : row
+  if (at.status === 'refused') return
+  let number = 0
+  for await (const batch of batches()) {
+    number += batch.entries
+    if (number > at.done) at = await database.transaction(() => storeBatch(at, batch, number))
   }
-  for await (const entry of entries()) {
-    signal.throwIfAborted()
-    number += 1
-    if (number <= at.done) continue
-    if ('product' in entry) batch.push(entry.product)
-    if (batch.length === BATCH) await storeBatch(number)
+  await database.transaction(() => store({ ...at, status: 'completed', failure: null }, at))
+
+  async function checkAll(): Promise<repository.ImportRow> {
+    let [found, products] = [row as Errors, 0]
+    for await (const { entries, lines, errors: invalid } of batches()) {
+      products += entries
+      found = withErrors(found, invalid)
+      if (lines.some(({ product }) => product.version !== undefined))
+        found = withErrors(found, await database.snapshot(() => staleLines(lines, setsStock)))
+    }
+    const separator = row.format === 'csv' && text !== '' ? separatorOf(text) : null
+    const checked = { ...row, separator, products, failure: null }
+    const isRefused = found.errorCount > 0 && row.skipInvalid === 0
+    // Each batch finds its own again.
+    const next: repository.ImportRow = isRefused
+      ? { ...checked, errors: found.errors, errorCount: found.errorCount, status: 'refused' }
+      : { ...checked, status: 'running' }
+    await database.transaction(() => store(next, row))
+    return next
   }
-  if (at.status === 'running') await storeBatch(number)
+
+  function* storeBatch(
+    before: repository.ImportRow,
+    batch: Batch,
+    done: number,
+  ): Transaction<repository.ImportRow> {
+    const { created, changed, stale } = yield* importProducts(batch.lines, setsStock)
+    const next: repository.ImportRow = {
+      ...before,
+      ...withErrors(before, [...batch.errors, ...stale]),
+      status: 'running',
+      failure: null,
+      done,
+      created: before.created + created,
+      changed: before.changed + changed,
+      skipped: before.skipped + batch.entries - batch.lines.length + stale.length,
+    }
+    yield* store(next, before)
+    return next
+  }
 }
 
-async function checkAll(
+/** Some entries of a file, in their order. */
+interface Batch {
+  entries: number
+  readonly lines: ImportedLine[]
+  readonly errors: ImportError[]
+}
+
+/** The same ones in each attempt, so that `done` is the end of one. */
+async function* inBatches(
   entries: ReturnType<typeof readProducts>,
-  row: repository.ImportRow,
   signal: AbortSignal,
-): Promise<repository.ImportRow> {
-  const errors: ImportError[] = []
-  let [products, errorCount] = [0, 0]
+): AsyncGenerator<Batch> {
+  const empty = (): Batch => ({ entries: 0, lines: [], errors: [] })
+  let batch = empty()
   for await (const entry of entries) {
     signal.throwIfAborted()
-    products += 1
-    if ('product' in entry) continue
-    errorCount += entry.errors.length
-    errors.push(...entry.errors.slice(0, MOST_ERRORS - errors.length))
+    batch.entries += 1
+    if ('product' in entry) batch.lines.push(entry)
+    else batch.errors.push(...entry.errors)
+    if (batch.entries < BATCH) continue
+    yield batch
+    batch = empty()
   }
-  const status = errorCount > 0 && row.skipInvalid === 0 ? 'refused' : 'running'
-  return { ...row, status, products, errorCount, errors: JSON.stringify(errors) }
+  if (batch.entries > 0) yield batch
+}
+
+type Errors = Pick<repository.ImportRow, 'errorCount' | 'errors'>
+
+function withErrors({ errorCount, errors }: Errors, more: readonly ImportError[]): Errors {
+  const shown: ImportError[] = JSON.parse(errors)
+  const all = [...shown, ...more.slice(0, MOST_ERRORS - shown.length)]
+  return { errorCount: errorCount + more.length, errors: JSON.stringify(all) }
 }
 
 /** @throws {Error} if another attempt is ahead */

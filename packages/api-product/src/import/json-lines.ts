@@ -1,39 +1,39 @@
-import type { Product } from '../schemas.ts'
+import { JsonError, readJson } from '@mortise/module-sdk'
+import type { ImportError, Product } from '../schemas.ts'
+import { MOST_CHARACTERS } from './csv-records.ts'
 
 /** Products as lines of JSON (https://jsonlines.org). */
 
-/** What a file has, from this line on: a value, or why there is none. */
+/** What a file has on this line: a value, what is wrong, or neither, as on an empty line. */
 export interface Read {
   readonly line: number
   readonly value?: unknown
-  readonly detail?: string
+  readonly errors?: readonly Omit<ImportError, 'line'>[]
 }
 
-export const toJsonLine = ({ identity, version, createdAt, updatedAt, ...product }: Product) =>
+export const toJsonLine = ({ identity, createdAt, updatedAt, ...product }: Product) =>
   `${JSON.stringify(product)}\n`
 
 export function* readJsonLines(text: string): Generator<Read> {
-  for (const [index, line] of text.split('\n').entries())
-    if (line.trim() !== '') yield { line: index + 1, ...valueOfLine(line) }
-}
-
-function valueOfLine(line: string): Pick<Read, 'value' | 'detail'> {
-  try {
-    return { value: parseJson(line) }
-  } catch (error) {
-    return { detail: `must be JSON: ${(error as Error).message}` }
+  let line = 0
+  for (let at = 0; at < text.length; ) {
+    const found = text.indexOf('\n', at)
+    const end = found === -1 ? text.length : found
+    line += 1
+    yield { line, ...valueOfLine(text, at, end) }
+    at = end + 1
   }
 }
 
-/**
- * The value of a JSON text.
- * @throws {SyntaxError} also for a lone surrogate, which no database stores
- */
-export const parseJson = (text: string): unknown =>
-  // Only an escape can be one.
-  text.includes('\\u') ? JSON.parse(text, refuseSurrogates) : JSON.parse(text)
-
-function refuseSurrogates(key: string, value: unknown): unknown {
-  if (key.isWellFormed() && (typeof value !== 'string' || value.isWellFormed())) return value
-  throw new SyntaxError('it has a lone surrogate')
+function valueOfLine(text: string, from: number, to: number): Omit<Read, 'line'> {
+  if (to - from > MOST_CHARACTERS)
+    return { errors: [{ pointer: '', detail: `must have at most ${MOST_CHARACTERS} characters` }] }
+  const line = text.slice(from, to)
+  if (line.trim() === '') return {}
+  try {
+    return { value: readJson(line) }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return { errors: [{ pointer: error.pointer, detail: error.reason }] }
+  }
 }
