@@ -82,7 +82,10 @@ export default {
       },
       {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|supervising|contract|check/index).)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(current-time|host|money|sql|transaction|unrun-steps).'],
+        pathNot: [
+          '^$1/',
+          '^packages/module-sdk/dist/(current-time|host|json|money|sql|transaction|unrun-steps).',
+        ],
       },
     ),
     ...inOrder('cli/src', [

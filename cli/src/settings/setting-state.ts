@@ -1,4 +1,5 @@
 import { callRunningHost, type PendingSetting, variableOf } from '@mortise/host'
+import { readJson } from '@mortise/module-sdk'
 import { type ConfigText, valueAt } from '../application/config-text.ts'
 import { hostSettings } from './find-settings.ts'
 import { type Schema, type Setting, shown } from './setting.ts'
@@ -53,7 +54,7 @@ export function settingState(
 export function parseValue(text: string, schema: Schema): readonly [unknown, ...unknown[]] {
   if (schema.type === 'string') return [text]
   try {
-    const value: unknown = JSON.parse(text)
+    const value = readJson(text)
     return value === text ? [value] : [value, text]
   } catch {
     return [text]

@@ -1,4 +1,4 @@
-import { readAtMost } from '@mortise/module-sdk'
+import { readAtMost, readJson } from '@mortise/module-sdk'
 import type { JSONWebKeySet } from 'jose'
 import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
@@ -14,25 +14,25 @@ export interface KeySource {
 
 /** Uses `jwksUri` or the issuer's metadata (OpenID Connect Discovery 1.0 §4), nothing else. */
 export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jwksUri'>): KeySource {
-  if (jwksUri !== undefined) return { url: jwksUri, read: (signal) => readJson(jwksUri, signal) }
+  if (jwksUri !== undefined) return { url: jwksUri, read: (signal) => readDocument(jwksUri, signal) }
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   return {
     url,
     async read(signal) {
-      const metadata = await readJson<{ issuer?: unknown; jwks_uri?: unknown } | null>(url, signal)
+      const metadata = await readDocument<{ issuer?: unknown; jwks_uri?: unknown } | null>(url, signal)
       if (metadata?.issuer !== issuer) throw new Error(`${url} is not the metadata of the issuer "${issuer}"`)
       const found = metadata.jwks_uri
       // Only an issuer on loopback may redirect to loopback.
       if (typeof found !== 'string' || !isKeyUrl(found) || (isHttp(found) && !isHttp(issuer)))
         throw new Error(`${url} has no https jwks_uri`)
-      return readJson(found, signal)
+      return readDocument(found, signal)
     },
   }
 }
 
 const isHttp = (url: string) => new URL(url).protocol === 'http:'
 
-async function readJson<Document>(url: string, signal: AbortSignal): Promise<Document> {
+async function readDocument<Document>(url: string, signal: AbortSignal): Promise<Document> {
   const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } })
   if (response.status !== 200) {
     await response.body?.cancel()
@@ -42,7 +42,7 @@ async function readJson<Document>(url: string, signal: AbortSignal): Promise<Doc
     throw new Error(`${url}: ${cause.message}`, { cause })
   })
   try {
-    return JSON.parse(bytes.toString())
+    return readJson(bytes) as Document
   } catch (cause) {
     throw new Error(`${url} is not JSON`, { cause })
   }

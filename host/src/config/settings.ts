@@ -1,3 +1,4 @@
+import { readJson } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import { Validators } from './built-validators.ts'
 import { checkedSchemas } from './check-schema.ts'
@@ -107,7 +108,7 @@ function reasonOf({ path, reason, known }: SchemaError): string {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return text
   }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   ClockWatch,
+  DatabaseError,
   databaseTime,
   type Job,
   Loop,
@@ -200,6 +201,9 @@ export class WorkLoop {
     }
     let failure: Failure | undefined
     try {
+      // Each attempt so far has ended with its process, or could not store its end.
+      if (attempt > this.#times.retries.length + 1)
+        throw new Error('no attempt has come to its end: each time the process died, or lost the database')
       // Not called at once: what it throws before its first await is a failure of the job as well.
       await Promise.race([Promise.resolve().then(() => perform(arguments_)), aborted])
     } catch (error) {
@@ -216,13 +220,16 @@ export class WorkLoop {
   async #settle(job: LeasedJob, failure: Failure | undefined): Promise<void> {
     if (this.#hasLost(job)) return
     const outcome = this.#outcomeOf(job, failure)
+    let { onFailed } = this.#options.options
     for (;;) {
       try {
-        const held = await this.#storage.transaction(() => this.#write(job, outcome))
+        const held = await this.#storage.transaction(() => this.#write(job, outcome, onFailed))
         if (held === 0) this.#log.warn({ job: job.id }, 'another host has taken this job over')
         return
       } catch (error) {
         this.#loop.report(error, { job: job.id })
+        // A defect of the module: the job has failed all the same.
+        if (!isPassing(error)) onFailed = undefined
         if (this.#loop.isStopped || this.#hasLost(job)) return
         await pause(this.#times.pause)
       }
@@ -245,7 +252,11 @@ export class WorkLoop {
     return { attempts: delay === undefined ? 0 : attempts, error: errorText(failure.error), delay }
   }
 
-  *#write(job: LeasedJob, { delay, ...outcome }: Outcome): Transaction<number> {
+  *#write(
+    job: LeasedJob,
+    { delay, ...outcome }: Outcome,
+    onFailed: WorkOptions['onFailed'],
+  ): Transaction<number> {
     const { schedule } = this.#options.options
     const now = yield* databaseTime()
     if (delay !== undefined) return yield* this.#queue.again(job, now + delay, outcome)
@@ -253,7 +264,11 @@ export class WorkLoop {
       const dueAt = nextTime(schedule, now)
       return yield* this.#queue.next(job, { id: newId('job'), dueAt, error: outcome.error })
     }
-    return yield* outcome.error === null ? this.#queue.end(job) : this.#queue.fail(job, outcome.error)
+    if (outcome.error === null) return yield* this.#queue.end(job)
+    const held = yield* this.#queue.fail(job, outcome.error)
+    if (held === 1 && onFailed)
+      yield* onFailed({ id: job.id, data: JSON.parse(job.data), error: outcome.error })
+    return held
   }
 
   async #extend(): Promise<void> {
@@ -282,6 +297,11 @@ export class WorkLoop {
     }
   }
 }
+
+/** Whether the database may take the same steps later. */
+const isPassing = (error: unknown) =>
+  error instanceof DatabaseError &&
+  ['busy', 'unavailable', 'full', 'held', 'unknown-outcome'].includes(error.kind)
 
 /** This process stood still for so long that another host took the job over. */
 class LostLease extends Error {

@@ -1,4 +1,5 @@
 import type { InvalidPart } from '@mortise/module-sdk'
+import { keepsValue } from '@mortise/module-sdk/json'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
@@ -6,7 +7,6 @@ import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { withoutFiles } from './form-schema.ts'
 import { invalidParts } from './invalid-parts.ts'
-import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
 /** Fastify's argument to a validator compiler: one part of a request of one route. */

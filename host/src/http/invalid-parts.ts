@@ -1,4 +1,5 @@
 import type { InvalidPart } from '@mortise/module-sdk'
+import { pointerTo } from '@mortise/module-sdk/json'
 import type { ErrorObject } from 'ajv'
 import { schemaErrors } from '../config/schema-errors.ts'
 
@@ -17,7 +18,3 @@ export function invalidParts(errors: readonly ErrorObject[], isBody: boolean): I
   }
   return [...parts.values()]
 }
-
-/** The JSON Pointer (RFC 6901) to the place under these names. */
-export const pointerTo = (path: readonly string[]): string =>
-  path.map((name) => `/${name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ReceivedFile } from '@mortise/module-sdk'
+import { keepsValue, pointerTo } from '@mortise/module-sdk/json'
 import type { TSchema } from '@sinclair/typebox'
 import type { FileSchema, Form } from './form-schema.ts'
-import { pointerTo } from './invalid-parts.ts'
-import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 import { type Part, splitForm } from './split-form.ts'
 

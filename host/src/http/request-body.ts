@@ -1,10 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
+import { JsonError, readJson } from '@mortise/module-sdk/json'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Form, formOf, mediaTypeOf } from './form-schema.ts'
-import { pointerTo } from './invalid-parts.ts'
-import { keepsValue } from './keeps-value.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 import { readForm } from './read-form.ts'
 
@@ -148,138 +146,13 @@ function unsupported({ routeOptions }: FastifyRequest, what: string) {
   return hostProblems.create('unsupported-media-type', `Send the body as ${right} in UTF-8, ${what}.`)
 }
 
-/** Far deeper than any valid request; recursive code is safe below it. */
-const MAX_DEPTH = 100
-
-/**
- * Parses a JSON body (RFC 8259) and refuses what JSON.parse repairs silently: invalid UTF-8,
- * duplicate keys, `__proto__`, lone surrogates, numbers that it rounds to an integer. Also refuses NUL, which PostgreSQL cannot store.
- *
- * @throws {Problem} `invalid-request`, with a pointer to the place
- */
+/** @throws {Problem} `invalid-request`, with a pointer to the place */
 export function parseJsonBody(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw invalid('', 'must be UTF-8')
-  const text = bytes.toString('utf8')
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return readJson(bytes)
   } catch (error) {
-    const position = /at position (\d+)/.exec((error as Error).message)?.[1]
-    throw invalid('', position ? `must be JSON: it is not at position ${position}` : 'must be JSON')
+    if (!(error instanceof JsonError)) throw error
+    const { pointer, reason: detail } = error
+    throw invalidRequest('The body cannot be read; see errors.', [{ pointer, detail }])
   }
-  return refuseAmbiguous(text).hasEscapedKey ? buildJson(text) : value
-}
-
-const [QUOTE, COMMA, OBJECT, OBJECT_END, ARRAY, ARRAY_END] = Buffer.from('",{}[]')
-const MINUS = 0x2d
-const ZERO = 0x30
-const NINE = 0x39
-const endOfNumber = /[^-+.\deE]|$/g
-
-/** An open object or array of the scan. */
-interface Level {
-  /** The keys so far; undefined for an array. */
-  readonly keys: Set<string> | undefined
-  /** The current key or index. */
-  at: string | number
-  expectsKey: boolean
-}
-
-/** `text` must be valid JSON. Iterative, because the client chooses the depth. */
-function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
-  const levels: Level[] = []
-  // Of UTF-8 only an escape can be a lone surrogate or NUL.
-  const hasEscapes = text.includes('\\')
-  let hasEscapedKey = false
-  for (let index = 0; index < text.length; index++) {
-    const character = text.charCodeAt(index)
-    if (character === QUOTE) {
-      const end = hasEscapes ? endOfString(text, index) : text.indexOf('"', index + 1) + 1
-      const level = levels.at(-1)
-      if (level?.keys && level.expectsKey) {
-        const key = decodeString(text.slice(index, end))
-        readKey(key, level, level.keys, levels)
-        hasEscapedKey ||= key.length !== end - index - 2
-      } else if (hasEscapes) refuseUnstorable(decodeString(text.slice(index, end)), levels)
-      index = end - 1
-    } else if (character === COMMA) {
-      const level = levels.at(-1)
-      if (level?.keys) level.expectsKey = true
-      else if (level) (level.at as number)++
-    } else if (character === OBJECT || character === ARRAY) {
-      if (levels.length === MAX_DEPTH) {
-        throw invalid('', `must not be nested deeper than ${MAX_DEPTH} levels`)
-      }
-      const isObject = character === OBJECT
-      levels.push({ keys: isObject ? new Set() : undefined, at: 0, expectsKey: isObject })
-    } else if (character === OBJECT_END || character === ARRAY_END) levels.pop()
-    else if (character === MINUS || (character >= ZERO && character <= NINE)) {
-      endOfNumber.lastIndex = index
-      const end = (endOfNumber.exec(text) as RegExpExecArray).index
-      const literal = text.slice(index, end)
-      if (!keepsValue(literal)) {
-        throw invalid(
-          pointerOf(levels),
-          `must be a number that a double can hold: ${literal.slice(0, 40)} is not`,
-        )
-      }
-      index = end - 1
-    }
-  }
-  return { hasEscapedKey }
-}
-
-/** The end of the string literal that begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1
-  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1
-  return index + 1
-}
-
-const decodeString = (literal: string): string =>
-  literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
-
-function refuseUnstorable(text: string, levels: readonly Level[]): void {
-  if (!text.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
-  if (text.includes('\0')) throw invalid(pointerOf(levels), 'must not contain NUL')
-}
-
-function readKey(key: string, level: Level, keys: Set<string>, levels: readonly Level[]): void {
-  level.at = key
-  level.expectsKey = false
-  refuseUnstorable(key, levels)
-  if (key === '__proto__') throw invalid(pointerOf(levels), 'is not a known field')
-  if (keys.has(key)) throw invalid(pointerOf(levels), 'must be given once')
-  keys.add(key)
-}
-
-const pointerOf = (levels: readonly Level[]) => pointerTo(levels.map(({ at }) => String(at)))
-
-const invalid = (pointer: string, detail: string) =>
-  invalidRequest('The body cannot be read; see errors.', [{ pointer, detail }])
-
-const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/g
-
-/**
- * Builds the value of `text`, valid JSON without duplicate keys, without JSON.parse for keys: V8
- * can confuse a key that ends in an escape with one that ends in a backslash (nodejs/node#63785).
- * Slower.
- */
-export function buildJson(text: string): unknown {
-  const root: unknown[] = []
-  const levels: (unknown[] | Record<string, unknown>)[] = [root]
-  let key: string | undefined
-  for (const [token] of text.matchAll(tokens)) {
-    const level = levels.at(-1)
-    if (token === '}' || token === ']') levels.pop()
-    else if (!Array.isArray(level) && key === undefined) key = JSON.parse(token)
-    else {
-      const value = token === '{' ? {} : token === '[' ? [] : JSON.parse(token)
-      if (Array.isArray(level)) level.push(value)
-      else if (level && key !== undefined) level[key] = value
-      key = undefined
-      if (token === '{' || token === '[') levels.push(value)
-    }
-  }
-  return root[0]
 }

@@ -117,8 +117,11 @@ export async function registerModule(
           minutely.add(name)
           if (isServing(module)) everyMinute(scope, environment.database, `${id}/${name}`, check.of(work))
         },
-        work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
-          environment.background.work(id, name, options, perform as Perform<unknown>),
+        work: <Data>(name: string, options: WorkOptions<Data>, perform: Perform<Data>) => {
+          const { onFailed, ...rest } = options as WorkOptions
+          const checked = onFailed ? { ...rest, onFailed: check.of(onFailed) } : rest
+          return environment.background.work(id, name, checked, perform as Perform<unknown>)
+        },
         on: (type, react) => environment.background.on(manifest, type, check.of(react as React)),
         get events() {
           if (manifest.listensTo?.includes('*')) return events

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import {
   DatabaseError,
   type Job,
+  many,
   one,
   run,
   type Statement,
@@ -157,6 +158,52 @@ testOnEngines('at most so many jobs at a time, each by one of two hosts', async 
   await Promise.all([one.loop.idle(), ...(storage.engine === 'postgres' ? [two.loop.idle()] : [])])
   t.strictSame(done.toSorted(), ids.toSorted())
   t.equal(most, 2)
+})
+
+testOnEngines(
+  'what waits for a job learns in one transaction that it has failed for good',
+  async (t, open) => {
+    const storage = await migrated(open)
+    await storage.transaction(() => run(sql`CREATE TABLE mail (job TEXT NOT NULL, error TEXT NOT NULL)`))
+    const mails = () => storage.snapshot(() => many<object>(sql`SELECT job, error FROM mail`))
+    let attempts = 0
+    const perform = () => Promise.reject(new Error(`no ${++attempts}`))
+    const { loop, add } = host(t, storage, perform, {
+      onFailed: ({ id, data, error }) =>
+        run(sql`INSERT INTO mail (job, error) VALUES (${`${id} ${data}`}, ${error})`),
+    })
+    const id = await storage.transaction(() => add('ann'))
+    loop.begin()
+    await until(async () => (await jobsOf(storage))[0]?.state === 'failed')
+    t.equal(attempts, 3)
+    t.strictSame(await mails(), [{ job: `${id} ann`, error: 'Error: no 3' }], 'after the last attempt only')
+  },
+)
+
+testOnEngines('steps that fail do not keep a job from failing', async (t, open) => {
+  const storage = await migrated(open)
+  const perform = () => Promise.reject(new Error('no'))
+  const { loop, add } = host(t, storage, perform, {
+    onFailed: () => run(sql`INSERT INTO nowhere (job) VALUES (1)`),
+  })
+  await storage.transaction(() => add('ann'))
+  loop.begin()
+  await until(async () => (await jobsOf(storage))[0]?.state === 'failed')
+})
+
+testOnEngines('a job whose process dies in each attempt fails for good', async (t, open) => {
+  const storage = await migrated(open)
+  let begun = 0
+  const { loop, add } = host(t, storage, async () => {
+    begun += 1
+  })
+  const id = await storage.transaction(() => add('ann'))
+  // As three processes left it that died.
+  await storage.transaction(() => run(sql`UPDATE mortise_job SET attempts = 3 WHERE id = ${id}`))
+  loop.begin()
+  await until(async () => (await jobsOf(storage))[0]?.state === 'failed')
+  t.match(await jobsOf(storage), [{ id, error: /the process died/ }])
+  t.equal(begun, 0)
 })
 
 testOnEngines('a module that stops leaves its jobs to the next generation', async (t, open) => {

@@ -78,7 +78,7 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * host takes the job over, perhaps while the first is still at work.
    * @param name distinguishes this work from the module's other works; jobs are stored with it
    */
-  work<Data = unknown>(name: string, options: WorkOptions, perform: Perform<Data>): Work<Data>
+  work<Data = unknown>(name: string, options: WorkOptions<Data>, perform: Perform<Data>): Work<Data>
   /**
    * Registers an event handler. It runs once for each event of a type in the manifest's
    * `listensTo`, or of every type (`*`), from any module. It starts with the events after the first

@@ -36,6 +36,7 @@ export { fetchPublic, type PublicOutcome, type PublicRequest } from './fetch-pub
 export { FilePart, type FilePartOptions, type ReceivedFile } from './file-part.ts'
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
+export { JsonError, readJson } from './json.ts'
 export { Loop, type LoopOptions, type Rest } from './loop.ts'
 export { currencies, currencyDigits, sumMoney, timesMoney, toDecimal } from './money.ts'
 export type {
@@ -105,4 +106,4 @@ export {
   send,
   type Transaction,
 } from './transaction.ts'
-export type { Job, Perform, Work, WorkOptions } from './work.ts'
+export type { FailedJob, Job, Perform, Work, WorkOptions } from './work.ts'

@@ -1,8 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Transaction } from './transaction.ts'
 
+/** A job after its last attempt. */
+export interface FailedJob<Data = unknown> {
+  readonly id: string
+  readonly data: Data
+  /** Of the last attempt: for people. */
+  readonly error: string
+}
+
 /** When the jobs of a kind are due, and how they run. */
-export interface WorkOptions {
+export interface WorkOptions<Data = unknown> {
   /**
    * A cron expression in UTC (`0 3 * * *`): a job is due at each of these times, with an id of its
    * own. Times that pass while nothing serves are made up for by one job.
@@ -12,6 +20,12 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** An attempt fails after this time, in milliseconds. The default is 60,000. */
   readonly timeout?: number
+  /**
+   * Steps for a job that has failed for the last time, in the transaction that gives it up: say so on
+   * what waits for it. `app work replay` may make the job due again. A job of a schedule has a next
+   * one instead.
+   */
+  onFailed?(job: FailedJob<Data>): Transaction<unknown>
 }
 
 /** One attempt at a job. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readAtMost } from '@mortise/module-sdk'
+import { readAtMost, readJson } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { problem } from './module.ts'
 import type { IssuerSettings } from './settings.ts'
@@ -91,7 +91,7 @@ async function ask(address: URL, request: RequestInit = {}): Promise<object> {
     const signal = AbortSignal.timeout(TIMEOUT)
     const response = await fetch(address, { ...request, redirect: 'error', signal })
     if (!response.ok) throw new Error(`it responds with ${response.status}`)
-    return Object(JSON.parse(String(await readAtMost(response.body, MOST_BYTES))))
+    return Object(readJson(await readAtMost(response.body, MOST_BYTES)))
   } catch (error) {
     throw failed(`${address.origin} cannot be asked: ${(error as Error).message}`)
   }

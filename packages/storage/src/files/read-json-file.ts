@@ -1,3 +1,4 @@
+import { JsonError, readJson } from '@mortise/module-sdk/json'
 import { readOptionalText } from './read-text.ts'
 
 /** A file of the application with invalid content. */
@@ -28,13 +29,22 @@ export async function readJsonFile<Content>(
   throw new UnreadableFileError(file, 'does not have the expected content')
 }
 
-/** `failed` makes the error for a reason: `is empty`, `is not JSON: it is cut off`. */
+/**
+ * Reads JSON as `readJson` does. `failed` makes the error for a reason: `is empty`, `is not JSON: it is
+ * cut off`, `is refused: /server/port must be given once`.
+ */
 export function parseJson(text: string, failed: (reason: string) => Error): unknown {
   if (text.trim() === '') throw failed('is empty')
   try {
-    return JSON.parse(text)
+    JSON.parse(text)
   } catch (error) {
     throw failed(`is not JSON: ${reasonOf((error as Error).message.replaceAll(/\s+/g, ' '))}`)
+  }
+  try {
+    return readJson(text)
+  } catch (error) {
+    if (error instanceof JsonError) throw failed(`is refused: ${error.message}`)
+    throw error
   }
 }
 

@@ -69,7 +69,9 @@ export function parseEntry({ kind, schema: { minimum, maximum } }: Field, text: 
       )
     case 'json':
       try {
-        return JSON.stringify(JSON.parse(text))
+        JSON.parse(text)
+        // As typed: the command judges it, and JSON.parse would round a number.
+        return text.trim()
       } catch {
         return undefined
       }

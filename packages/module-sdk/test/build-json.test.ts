@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildJson } from '../../src/http/request-body.ts'
+import { buildJson } from '../src/json.ts'
 
 t.test('makes what was written', async (t) => {
   fc.assert(
