@@ -1,7 +1,7 @@
 // The child of `warm-probe.ts`: runs the program of the probe's child once for each request, and describes tables.
 // What that imports is loaded once.
 import { EventEmitter } from 'node:events'
-import { syncBuiltinESMExports } from 'node:module'
+import { registerHooks, syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import threads from 'node:worker_threads'
@@ -20,6 +20,18 @@ threads.Worker = new Proxy(Worker, {
   },
 })
 syncBuiltinESMExports()
+
+// What a probe gives up is given up for good, and this process has more of them to do.
+registerHooks({
+  load: (url, context, nextLoad) =>
+    /\/seal-process\.[jt]s$/.test(url)
+      ? {
+          format: 'module',
+          shortCircuit: true,
+          source: 'export const sealProcess = () => {}, limitThreads = () => {}',
+        }
+      : nextLoad(url, context),
+})
 
 let probes = 0
 process.on('message', async (message: Asked | { readonly program?: undefined }) => {

@@ -47,12 +47,14 @@ let warm: Warm | undefined
 let limits: ForkOptions | undefined
 let described = 0
 
-/** With what other processes of the run have compiled; the permission to write it is that to read it, too. */
+/** With what other processes of the run have compiled. */
 const forkCold = (program: string, options: ForkOptions = {}): ChildProcess => {
   const { NODE_COMPILE_CACHE } = process.env
   const folder = getCompileCacheDir()
   if (NODE_COMPILE_CACHE === undefined || folder === undefined) return fork(program, options)
-  const execArgv = [...(options.execArgv ?? []), `--allow-fs-write=${join(dirname(folder), '*')}`]
+  const compiled = join(dirname(folder), '*')
+  const allowed = [`--allow-fs-read=${compiled}`, `--allow-fs-write=${compiled}`]
+  const execArgv = [...(options.execArgv ?? []), ...allowed]
   return fork(program, { ...options, execArgv, env: { ...options.env, NODE_COMPILE_CACHE } })
 }
 
@@ -119,10 +121,13 @@ async function tablesOf(program: string, set: string): Promise<unknown> {
 function warmed(options: ForkOptions): Warm {
   limits = options
   if (warm !== undefined) return warm
-  const execArgv = (options.execArgv ?? []).filter((each) => !each.startsWith('--allow-fs-write='))
+  const given = options.execArgv ?? []
+  // Without the program that takes the network away, where there is one.
+  const flags = given.slice(given.indexOf(process.execPath) + 1)
+  const execArgv = flags.filter((each) => !each.startsWith('--allow-fs-'))
   const child = forkCold(warmChild, {
     env: options.env,
-    execArgv: [...execArgv, `--allow-fs-write=${join(realpathSync(tmpdir()), '*')}`],
+    execArgv: [...execArgv, '--allow-fs-read=*', `--allow-fs-write=${join(realpathSync(tmpdir()), '*')}`],
     serialization: options.serialization,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

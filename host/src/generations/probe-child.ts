@@ -9,7 +9,7 @@ import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
 import type { FastifyInstance } from 'fastify'
 import { mintToken } from '../callers/mint-token.ts'
 import { createTokenVerifier } from '../callers/token-verifier.ts'
-import { moduleSettings } from '../config/config.ts'
+import { moduleSettings } from '../config/module-settings.ts'
 import { openStorage } from '../events/event-log.ts'
 import { inContractOrder } from '../modules/contract-registry.ts'
 import { locationOf } from '../modules/error-location.ts'
@@ -31,6 +31,7 @@ import type {
   ProbeReport,
   ProbeRequest,
 } from './run-probe.ts'
+import { limitThreads, sealProcess } from './seal-process.ts'
 import { selfCheck } from './self-check.ts'
 
 // The child process of a probe: it does what activation would do, in a place where nothing can
@@ -54,7 +55,7 @@ const LINGER = 250
 
 /** The module to blame for the current step. */
 let inHand = ''
-const changeOfShared = rememberSharedObjects()
+let changeOfShared = rememberSharedObjects()
 
 process.once('message', (request: ProbeRequest | ObserveRequest) => {
   const done = 'requires' in request ? look(request) : tryOut(request)
@@ -73,6 +74,8 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
   const { id, directory } = module as ProbedModule
   inHand = id
   await watched
+  limitThreads(watchdog)
+  changeOfShared = rememberSharedObjects()
   const { observeModule } = await import('../modules/observe-module.ts')
   report({ kind: 'observed', observed: await observeModule(directory, id, requires) })
 }
@@ -80,16 +83,20 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
 async function tryOut(request: ProbeRequest): Promise<void> {
   // An error in a query has the module's line below those of the storage.
   Error.stackTraceLimit = 40
-  const { config, modules, schema, ask, upgrades, scratch, confined, inspection } = request
+  const { config, modules, schema, ask, upgrades, scratch, confined, native, inspection } = request
   await watched
   watchdog.unref()
   rememberPlaces()
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
     durable: false,
+    threads: !confined,
     ...(schema && { schema }),
   })
   await migrateHost(storage)
+  if (confined) await sealProcess(scratch, native, watchdog)
+  else limitThreads(watchdog)
+  changeOfShared = rememberSharedObjects()
   const active: ActiveModule[] = []
   for (const module of modules) {
     begin(module.id)

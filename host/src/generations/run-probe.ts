@@ -9,6 +9,7 @@ import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
 import { adviceOn, locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
+import { hasNativeCode, limitsOf, type ProbeLimits } from './probe-limits.ts'
 
 /** A module as it would be activated: from the store or the staging folder. */
 export interface ProbedModule {
@@ -25,7 +26,10 @@ export interface ProbeOptions {
   readonly upgrades?: readonly ProbedModule[]
   /** In milliseconds. */
   readonly timeout?: number
-  /** False for modules in development, whose dependencies may lie further up. */
+  /**
+   * False for modules in development, which their author runs: dependencies may lie further up, and
+   * there is network.
+   */
   readonly confined?: boolean
   /** What else to try in the child process once the modules respond. */
   readonly inspection?: Inspection
@@ -68,6 +72,8 @@ export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgra
   readonly config: Config
   readonly modules: readonly ProbedModule[]
   readonly schema: DatabaseSchema | undefined
+  /** Whether a module has native code. */
+  readonly native: boolean
   /** An empty folder for its database; removed afterwards. */
   readonly scratch: string
   readonly inspection: Pick<Inspection, 'file' | 'input'> | undefined
@@ -100,25 +106,15 @@ export interface ProbeFailure {
 /** Time limit for loading and registering all modules, in milliseconds. */
 const PROBE_TIMEOUT = 20_000
 
-/** No child processes, writes only to the scratch folder: Node denies everything else. */
-const limits = [
-  '--max-old-space-size=512',
-  '--no-warnings',
-  '--permission',
-  '--allow-fs-read=*',
-  ...['--allow-addons', '--allow-worker', '--allow-wasi', '--allow-net'].filter((flag) =>
-    process.allowedNodeEnvironmentFlags.has(flag),
-  ),
-]
-
 /**
  * Loads and registers `modules` in a child process, on a database of its own with their migrations,
  * and calls the GET routes of those in `ask`. Resolves if they would serve; this process and the
  * application stay untouched.
  *
- * The child gets no environment but PATH and the like, starts no process, writes only to its
- * scratch folder, and is killed if it takes too much memory, disk or time. That guards against
- * accidents: only the operator's review of the plan stops a malicious module.
+ * The child gets none of the environment and no network, starts no process, reads only its own code
+ * and the modules, writes only to its scratch folder, and is killed if it takes too much memory, disk
+ * or time; its threads, too. Native code of a module has no such limits, and a module in development
+ * has fewer.
  *
  * @returns `unfit` for a module in `ask` that works, and fails once `upgrades` have migrated;
  * modules that already fail before are ignored then
@@ -141,15 +137,23 @@ export async function probe(
     const reports: ProbeReport[] = []
     try {
       const { file, input, before } = inspection ?? {}
+      const directories = [...modules, ...upgrades].map(({ directory }) => directory)
+      const native = directories.some(hasNativeCode)
       const request = {
-        ...{ config: withoutSecrets(config), modules, schema, ask, upgrades, scratch, confined },
+        ...{ config: withoutSecrets(config), modules, schema, ask, upgrades, scratch, confined, native },
         inspection: file === undefined ? undefined : { file, input },
       }
       const onResult = (message: ProbeResult) => {
         if (message.kind === 'report') reports.push(message.report)
         if (message.kind === 'noted') inspection?.onNote(message.note)
       }
-      await runChild(request, timeout, onResult, before)
+      await runChild(
+        request,
+        limitsOf(scratch, confined ? directories : undefined),
+        timeout,
+        onResult,
+        before,
+      )
       return reports[0] as ProbeReport
     } catch (error) {
       const [report] = reports
@@ -166,9 +170,14 @@ export async function observe(
 ): Promise<ObservedModule> {
   return await inTemporaryFolder(undefined, async (scratch) => {
     const found: ObservedModule[] = []
-    await runChild({ modules: [module], requires, scratch }, PROBE_TIMEOUT, (message) => {
-      if (message.kind === 'observed') found.push(message.observed)
-    })
+    await runChild(
+      { modules: [module], requires, scratch },
+      limitsOf(scratch, undefined),
+      PROBE_TIMEOUT,
+      (message) => {
+        if (message.kind === 'observed') found.push(message.observed)
+      },
+    )
     return found[0] as ObservedModule
   })
 }
@@ -179,6 +188,7 @@ function withoutSecrets(config: Config): Config {
   return {
     ...config,
     secret: undefined,
+    previousSecrets: [],
     database: '',
     databaseFile: undefined,
     environment: Object.fromEntries(settings),
@@ -189,6 +199,7 @@ type ProbeResult = Extract<ProbeMessage, { kind: 'report' | 'observed' | 'noted'
 
 function runChild(
   request: ProbeRequest | ObserveRequest,
+  limits: ProbeLimits,
   timeout: number,
   onResult: (message: ProbeResult) => void,
   before?: string,
@@ -198,8 +209,9 @@ function runChild(
     cwd: request.scratch,
     // A process group of its own, so that processes of native code are killed with it.
     detached: true,
-    env: { ...inherited('PATH', 'TZ', 'LANG', 'SystemRoot'), TMPDIR: request.scratch },
-    execArgv: [...limits, `--allow-fs-write=${request.scratch}`, ...(before ? ['--import', before] : [])],
+    env: { ...inherited('TZ', 'SystemRoot'), TMPDIR: request.scratch },
+    execPath: limits.execPath,
+    execArgv: [...limits.execArgv, ...(before ? ['--import', before] : [])],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -255,7 +267,15 @@ function lastError(output: string, directory: string | undefined): string {
 function denialIn(report: string | undefined, directory: string | undefined): string | undefined {
   const [, permission = '', resource = ''] =
     /'ERR_ACCESS_DENIED',\s+permission: '(\w+)',\s+resource: '(.*)'/.exec(report ?? '') ?? []
-  const denied = { ChildProcess: 'starts a process', FileSystemWrite: `writes to ${resource}` }[permission]
+  const denied = {
+    ChildProcess: 'starts a process',
+    WorkerThreads: 'starts a thread',
+    Addons: 'loads native code',
+    FileSystemRead: `reads ${resource}`,
+    FileSystemWrite: `writes to ${resource}`,
+    Net: `connects to ${resource || 'the network'}`,
+    Signal: `sends a signal to process ${resource}`,
+  }[permission]
   return denied && `it ${denied} while it loads, which a module may not do${placeIn(directory, report)}`
 }
 

@@ -1,4 +1,9 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config/config.ts'
 import { type ProbeOptions, probe } from '../../src/generations/run-probe.ts'
@@ -112,6 +117,69 @@ t.test('a module in the probe starts no process and writes only to its scratch f
   for (const [what, code, message] of bad) {
     await t.rejects(probeAll(t, [withCode(code)]), { module: 'bad', message }, what)
   }
+})
+
+t.test('a module in the probe reads nothing of the application, and reaches nobody', async (t) => {
+  const folder = await applicationFolder(t)
+  const files = { secret: join(folder, '.app', 'secret'), data: join(folder, 'data', 'app.db') }
+  await mkdir(join(folder, '.app'), { recursive: true })
+  await mkdir(join(folder, 'data'), { recursive: true })
+  for (const file of Object.values(files)) await writeFile(file, 'kept')
+  const listener = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => listener.close())
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  let reached = 0
+  listener.on('connection', () => {
+    reached += 1
+  })
+  const sqlite = JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))
+  const tries = `
+    const { createRequire } = process.getBuiltinModule('node:module')
+    const load = createRequire(${sqlite})
+    const fs = load('node:fs'), net = load('node:net'), dns = load('node:dns')
+    const connect = (...to) => new Promise((done, fail) => net.connect(...to).once('connect', done).once('error', fail))
+    const tries = {
+      secret: () => fs.readFileSync(${JSON.stringify(files.secret)}),
+      data: () => fs.readdirSync(${JSON.stringify(dirname(files.data))}),
+      parent: () => fs.readFileSync('/proc/' + process.ppid + '/environ'),
+      own: () => fs.readFileSync('/proc/self/environ'),
+      sqlite: () => new (load('better-sqlite3'))(${JSON.stringify(files.data)}),
+      attached: () => new (load('better-sqlite3'))(':memory:').exec("ATTACH ${JSON.stringify(files.data).slice(1, -1)} AS a"),
+      builtin: () => load('node:sqlite'),
+      port: () => connect(${port}, '127.0.0.1'),
+      socket: () => connect(${JSON.stringify(join(folder, '.app', 'control.sock'))}),
+      name: () => dns.promises.lookup('localhost'),
+      datagram: () => load('node:dgram').createSocket('udp4').send('x', ${port}, '127.0.0.1'),
+      signal: () => process.kill(process.ppid, 0),
+      addon: () => process.dlopen({ exports: {} }, '/none.node'),
+      outside: () => fs.writeFileSync(${JSON.stringify(join(folder, 'outside'))}, ''),
+      process: () => load('node:child_process').spawnSync('true'),
+      hooks: () => load('node:module').register('data:text/javascript,'),
+    }
+    const done = []
+    const trial = (async () => {
+      for (const [name, attempt] of Object.entries(tries)) await Promise.resolve().then(attempt).then(() => done.push(name), () => {})
+      return done
+    })()`
+  const code = `
+    import { Worker } from 'node:worker_threads'
+    ${tries}
+    const found = await trial
+    const script = ${JSON.stringify(`${tries}
+      trial.then((done) => process.getBuiltinModule('node:worker_threads').parentPort.postMessage(done))`)}
+    class Other extends Worker {}
+    const parts = Object.getOwnPropertySymbols(new Worker('', { eval: true })).length
+    for (const Kind of [Worker, Other, new Worker('', { eval: true }).constructor]) {
+      const thread = new Kind(script, { eval: true, execArgv: [], env: {} })
+      found.push(...(await new Promise((done, fail) => thread.once('message', done).once('error', fail))))
+    }
+    if (found.length > 0 || parts === 0) throw new Error('it got: ' + found)
+    export default async () => {}
+  `
+  await t.resolves(probeAll(t, [withCode(code)]))
+  t.equal(reached, 0)
+  t.notOk(existsSync(join(folder, 'outside')))
 })
 
 t.test('the probe allows what honest modules do', async (t) => {

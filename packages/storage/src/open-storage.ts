@@ -48,6 +48,8 @@ export interface OpenOptions {
   readonly onSlowRead?: OnSlowRead
   /** Creates a missing database; true by default. */
   readonly create?: boolean
+  /** False for a process that may begin no thread: it does all work on its event loop. SQLite only. */
+  readonly threads?: boolean
   /** False for a SQLite database that nobody keeps: a power failure may lose it. */
   readonly durable?: boolean
   /** For tests: rolls back a first run of every transaction, to reveal other side effects. */
@@ -76,6 +78,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     onFatal = rethrow,
     create = true,
     durable = true,
+    threads = true,
     rehearse = false,
     schema,
     onCheckpoint,
@@ -105,7 +108,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const writer = openWriter(path, durable ? 'NORMAL' : 'OFF')
     try {
       // SQLite also syncs the names of the database and its log, but continues if that fails.
-      await syncPath(dirname(await realpath(path)))
+      if (durable) await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && {
         reservedBytes: keepFree.bytes,
@@ -121,6 +124,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       const onClosed = setCurrentTime(() => clock.now())
       return new SqliteStorage({
         ...{ writer, reader, lock, onFatal, onCheckpoint, onSlowRead, rehearse, outbox, observer, space },
+        threads,
         onClosed,
       })
     } catch (error) {

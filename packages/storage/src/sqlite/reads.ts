@@ -33,8 +33,10 @@ export class Reads {
   /** While reads show the state before a COMMIT. */
   #held: PromiseWithResolvers<void> | undefined
   readonly #hold: PreparedStatement
+  readonly #hasThreads: boolean
 
-  constructor(connection: Connection, outbox?: Outbox, onSlow?: OnSlowRead) {
+  constructor(connection: Connection, outbox?: Outbox, onSlow?: OnSlowRead, threads = true) {
+    this.#hasThreads = threads
     this.#connection = connection
     this.#timed = {
       get inTransaction() {
@@ -49,7 +51,7 @@ export class Reads {
   }
 
   many<Row>(query: Sql, { long }: ReadOptions = {}): Row[] | Promise<Row[]> {
-    if (long) return this.#inThread((thread) => this.#readIn<Row>(thread, query, 'rows'))
+    if (long && this.#hasThreads) return this.#inThread((thread) => this.#readIn<Row>(thread, query, 'rows'))
     return this.#onLoop(query, (prepared) => {
       const rows = this.#connection.all<Row>(query, prepared)
       assertFewRows(rows.length, prepared.text)
@@ -58,7 +60,8 @@ export class Reads {
   }
 
   first<Row>(query: Sql, { long }: ReadOptions = {}): Row | undefined | Promise<Row | undefined> {
-    if (long) return this.#inThread(async (thread) => (await this.#readIn<Row>(thread, query, 'first'))[0])
+    if (long && this.#hasThreads)
+      return this.#inThread(async (thread) => (await this.#readIn<Row>(thread, query, 'first'))[0])
     return this.#onLoop(query, (prepared) => this.#connection.first<Row>(query, prepared))
   }
 
@@ -67,7 +70,7 @@ export class Reads {
     { long, within: limit }: SnapshotOptions = {},
   ): Result | Promise<Result> {
     const limited = within(steps, limit)
-    if (long) return this.#inThread((thread) => this.#snapshotIn(thread, limited), limit)
+    if (long && this.#hasThreads) return this.#inThread((thread) => this.#snapshotIn(thread, limited), limit)
     const connection = this.#connection
     const held = this.#held
     if (held === undefined) connection.begin()

@@ -65,6 +65,7 @@ export class SqliteStorage implements Storage {
   #closing: Promise<void> | undefined
   #schemaVersion: number
   readonly #schemaWatch: NodeJS.Timeout
+  readonly #hasThreads: boolean
 
   constructor(options: {
     readonly writer: Connection
@@ -75,6 +76,7 @@ export class SqliteStorage implements Storage {
     readonly onSlowRead?: OnSlowRead | undefined
     readonly onClosed: () => void
     readonly rehearse: boolean
+    readonly threads: boolean
     readonly outbox?: Outbox | undefined
     readonly observer?: StorageObserver | undefined
     readonly space?: SpaceOptions | undefined
@@ -82,7 +84,8 @@ export class SqliteStorage implements Storage {
     this.#writer = options.writer
     this.#refusals = new WriteRefusals(options.space)
     this.#reader = options.reader
-    this.#reads = new Reads(options.reader, options.outbox, options.onSlowRead)
+    this.#reads = new Reads(options.reader, options.outbox, options.onSlowRead, options.threads)
+    this.#hasThreads = options.threads
     this.#outbox = options.outbox
     this.#lock = options.lock
     this.#onClosed = options.onClosed
@@ -98,7 +101,8 @@ export class SqliteStorage implements Storage {
       onPause: () => {
         this.#groups += 1
         // Writes during a copy stay in the log: the copy thread writes them back.
-        if (this.#groups % GROUPS_PER_LOOK === 0 && this.#copies.size === 0) this.#checkpoints.run()
+        if (this.#groups % GROUPS_PER_LOOK === 0 && this.#copies.size === 0 && this.#hasThreads)
+          this.#checkpoints.run()
       },
       rehearse: options.rehearse,
       observer: options.observer,
@@ -275,7 +279,7 @@ export class SqliteStorage implements Storage {
       const result = await this.#writes.exclusive(async () => {
         this.#assertOpen()
         if (this.#refusals.held !== undefined) throw this.#refusals.held
-        if (!this.#servesNobody(change)) {
+        if (this.#hasThreads && !this.#servesNobody(change)) {
           const work: SchemaWork = { file: this.#writer.database.name, change }
           return runInThread('schema-thread', work, () => this.#schemaChanged())
         }
