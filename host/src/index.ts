@@ -9,7 +9,6 @@ export {
   type Config,
   configFile,
   databaseAddress,
-  moduleSettings,
   nameOfDatabaseSetting,
   ownIssuer,
   readConfig,
@@ -21,11 +20,19 @@ export {
 export { configSchema } from './config/config-schema.ts'
 export { keptTables, readDatabaseId, readFileId, removeIdentity } from './config/database-id.ts'
 export { readPlace } from './config/database-place.ts'
+export { assertSettings, settingFaults } from './config/evaluate-apart.ts'
 export { firstError } from './config/first-error.ts'
 export * from './config/identity.ts'
+export { moduleSettings } from './config/module-settings.ts'
 export { NewerHostError } from './config/newer-host-error.ts'
 export { formatSecrets, parseSecrets, rotated, type Secrets } from './config/secrets.ts'
-export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './config/settings.ts'
+export {
+  ConfigError,
+  checkSettings,
+  type Environment,
+  overrideFromEnvironment,
+  variableOf,
+} from './config/settings.ts'
 export * from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'

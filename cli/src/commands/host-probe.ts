@@ -31,7 +31,7 @@ export const command: Command = {
         json: await readPackageJson(module.directory),
       })),
     )
-    checkModules(found, [], config)
+    await checkModules(found, [], config)
     const migrations = await rehearseMigrations(directory, schema)
     await probe(config, modules)
     terminal.result({ host: hostVersion, migrations }, `The host ${hostVersion} can take over.`)

@@ -3,10 +3,10 @@ import {
   ConfigError,
   decisionOf,
   isLoaded,
-  moduleSettings,
   readConfig,
   readLockFile,
   readPackage,
+  settingFaults,
   storedModule,
 } from '@mortise/host'
 import { loadOwnEnvFile } from '../application/environment.ts'
@@ -54,16 +54,13 @@ async function* settingsTrouble(directory: string, config: Config): AsyncFinding
   for (const [id, locked] of Object.entries((await readLockFile(directory)).modules)) {
     const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
     if (stored === undefined) continue // the check of the store reports it
-    try {
-      moduleSettings(config, id, stored.settingsSchema)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      yield {
-        id: 'settings-invalid',
-        severity: isLoaded(decisionOf(locked)) ? 'error' : 'warning',
-        message: `The settings of ${id} are invalid: ${error.message}. The module cannot start with them.`,
-        hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
-      }
+    const faults = await settingFaults(config, id, stored.settingsSchema)
+    if (faults.length === 0) continue
+    yield {
+      id: 'settings-invalid',
+      severity: isLoaded(decisionOf(locked)) ? 'error' : 'warning',
+      message: `The settings of ${id} are invalid: ${faults.join('; ')}. The module cannot start with them.`,
+      hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
     }
   }
 }

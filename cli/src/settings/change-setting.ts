@@ -4,12 +4,13 @@ import {
   ConfigError,
   checkSettings,
   configFile,
+  type Environment,
   type ModulePackage,
-  moduleSettings,
   modulesToLoad,
   overrideFromEnvironment,
   readConfig,
   readLockFile,
+  settingFaults,
   variableOf,
 } from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
@@ -59,13 +60,15 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   const { owner, setting } = await findOne(directory, request, previous)
   await noteOverridden(directory, variableOf(setting.path), terminal)
   const edited =
-    value === undefined ? unsetInJson(previous.text, setting.path) : set(previous, setting, value, owner)
+    value === undefined
+      ? unsetInJson(previous.text, setting.path)
+      : await set(previous, setting, value, owner)
   const next = { text: edited, json: parseConfig(edited, configFile(directory)) }
   if (value !== undefined) assertNoSecret(owner, setting, next.json)
   if (isDeepStrictEqual(next.json, previous.json))
     return { owner, setting, changed: false, switched: undefined }
 
-  const { caused, others } = settingProblems(owner, setting, previous.json, next.json)
+  const { caused, others } = await settingProblems(owner, setting, previous.json, next.json)
   if (caused.length > 0) throw wrongSetting(caused, value)
   const left = [...others, ...(await problemsOfOthers(directory, owner, next))]
   for (const clause of left) terminal.note(`Still invalid in app.config.json: ${clause}`)
@@ -135,13 +138,15 @@ function isObject(text: string): boolean {
 }
 
 /** The text of the file with the setting, in the first meaning of the value that is valid. */
-function set(file: ConfigText, setting: Setting, value: string, owner: SettingsOwner): string {
+async function set(file: ConfigText, setting: Setting, value: string, owner: SettingsOwner): Promise<string> {
   const texts = parseValue(value, setting.schema).map((meaning) =>
     setInJson(file.text, setting.path, meaning),
   )
-  const isRight = (text: string) =>
-    settingProblems(owner, setting, file.json, JSON.parse(text)).caused.length === 0
-  return texts.find(isRight) ?? (texts[0] as string)
+  for (const text of texts) {
+    const { caused } = await settingProblems(owner, setting, file.json, JSON.parse(text))
+    if (caused.length === 0) return text
+  }
+  return texts[0] as string
 }
 
 /** While the settings of another module are invalid, no host can use the file. */
@@ -152,7 +157,10 @@ async function problemsOfOthers(
 ): Promise<string[]> {
   if (owner.module === undefined) return []
   const others = (await enabledPackages(directory)).filter(({ manifest }) => manifest.id !== owner.module)
-  return others.flatMap(({ manifest, settingsSchema }) => moduleProblems(manifest.id, settingsSchema, json))
+  const problems: string[] = []
+  for (const { manifest, settingsSchema } of others)
+    problems.push(...(await moduleProblems(manifest.id, settingsSchema, json)))
+  return problems
 }
 
 /** Probes all enabled modules with the new settings. */
@@ -178,34 +186,34 @@ function wrongSetting(clauses: readonly string[], value: string | undefined): Fa
 type Json = Readonly<Record<string, unknown>>
 
 /** The problems that `before` does not have, and all of the changed setting. */
-function settingProblems(
+async function settingProblems(
   owner: SettingsOwner,
   setting: Setting,
   before: Json,
   after: Json,
-): { readonly caused: readonly string[]; readonly others: readonly string[] } {
-  const known = problemsOf(owner, setting, before)
+): Promise<{ readonly caused: readonly string[]; readonly others: readonly string[] }> {
+  const known = await problemsOf(owner, setting, before)
   const own = setting.path.join('.')
-  const wrong = problemsOf(owner, setting, after)
+  const wrong = await problemsOf(owner, setting, after)
   const isCaused = (clause: string) =>
     !known.includes(clause) || clause.startsWith(`"${own}"`) || clause.startsWith(`"${own}.`)
   return { caused: wrong.filter(isCaused), others: wrong.filter((clause) => !isCaused(clause)) }
 }
 
 /** The problems of a module's settings. */
-function moduleProblems(
+const moduleProblems = (
   id: string,
   schema: SettingsOwner['schema'],
   json: Json,
-  environment = process.env,
-): readonly string[] {
-  return wrongIn(() => {
-    moduleSettings({ modules: (json.modules ?? {}) as never, environment }, id, schema)
-  })
-}
+  environment: Environment = process.env,
+) => settingFaults({ modules: (json.modules ?? {}) as never, environment }, id, schema)
 
 /** Checks the value of the setting in the file, even if a variable overrides it here. */
-function problemsOf({ module, schema }: SettingsOwner, { path }: Setting, json: Json): readonly string[] {
+async function problemsOf(
+  { module, schema }: SettingsOwner,
+  { path }: Setting,
+  json: Json,
+): Promise<readonly string[]> {
   const { [variableOf(path)]: _, ...environment } = process.env
   if (module !== undefined) return moduleProblems(module, schema, json, environment)
   if (schema === undefined) return []

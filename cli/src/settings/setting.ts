@@ -24,7 +24,7 @@ export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Se
   const { schema } = owner
   if (schema === undefined) return path.length === 0 ? [] : undefined
   const found = schemaAt(schema, path)
-  return found && leaves(owner, schema, found, path)
+  return found && leaves(owner, schema, found, path, { left: MOST })
 }
 
 /** What `path` names, which may be a group. Undefined if the schema has nothing there. */
@@ -33,6 +33,11 @@ export function settingAt(owner: SettingsOwner, path: readonly string[]): Settin
   const key = [owner.module, ...path].filter((part) => part !== undefined).join('.')
   return schema && { key, path: [...owner.path, ...path], schema }
 }
+
+/** So many groups and settings of an owner are listed: references can make a few lines into millions. */
+const MOST = 2000
+/** A group that lies deeper is one setting. */
+const DEEPEST = 8
 
 /** Whether the schema is a group: an object with several settings. */
 const isGroup = (schema: Schema) => schema.properties !== undefined
@@ -68,12 +73,20 @@ export function hasSecret(value: unknown, schema: Schema): boolean {
 /** Removes the password of a URL; a path stays as it is. */
 const withoutPassword = (text: string) => text.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:(set)@')
 
-function leaves(owner: SettingsOwner, root: Schema, schema: Schema, path: readonly string[]): Setting[] {
-  if (isGroup(schema)) {
+function leaves(
+  owner: SettingsOwner,
+  root: Schema,
+  schema: Schema,
+  path: readonly string[],
+  listed: { left: number },
+): Setting[] {
+  listed.left -= 1
+  if (listed.left < 0) return []
+  if (isGroup(schema) && path.length < DEEPEST) {
     return Object.entries(schema.properties as Record<string, Schema>).flatMap(([name, property]) => {
       const inner = resolved(root, property)
       const secret = schema.writeOnly === true ? { ...inner, writeOnly: true } : inner
-      return leaves(owner, root, secret, [...path, name])
+      return leaves(owner, root, secret, [...path, name], listed)
     })
   }
   const key = [owner.module, ...path].filter((part) => part !== undefined).join('.')
@@ -91,13 +104,23 @@ function schemaAt(root: Schema, path: readonly string[]): Schema | undefined {
   return secret && schema ? { ...schema, writeOnly: true } : schema
 }
 
-/** The schema of the member `key` of an object. */
+/**
+ * The schema of the member `key` of an object. No pattern of a stranger is tried here: the only one is
+ * taken to match, and of several none, but a secret stays one.
+ */
 function memberOf(schema: Schema, key: string): Schema | undefined {
   const { properties = {}, patternProperties = {}, additionalProperties } = schema
   if (Object.hasOwn(properties, key)) return properties[key]
-  const pattern = Object.keys(patternProperties).find((text) => new RegExp(text, 'u').test(key))
-  if (pattern !== undefined) return patternProperties[pattern]
-  return typeof additionalProperties === 'object' ? additionalProperties : undefined
+  const others: Schema[] = [...Object.values(patternProperties as object), additionalProperties].filter(
+    (other) => typeof other === 'object' && other !== null,
+  )
+  if (others.length <= 1) return others[0]
+  return { ...(others.some(({ writeOnly }) => writeOnly === true) && { writeOnly: true }) } as Schema
+}
+
+function memberAt(at: Schema | undefined, part: string): Schema | undefined {
+  const name = part.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return typeof at === 'object' && at !== null && Object.hasOwn(at, name) ? at[name] : undefined
 }
 
 /** Follows references (`#/…`) within the document. */
@@ -107,6 +130,6 @@ function resolved(root: Schema, schema: Schema): Schema {
   const target = $ref
     .slice(2)
     .split('/')
-    .reduce((at: Schema | undefined, part: string) => at?.[decodeURIComponent(part)], root)
-  return typeof target === 'object' ? { ...target, ...rest } : schema
+    .reduce((at: Schema | undefined, part: string) => memberAt(at, part), root)
+  return typeof target === 'object' && target !== null ? { ...target, ...rest } : schema
 }

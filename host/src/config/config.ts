@@ -6,7 +6,7 @@ import {
   parsePostgresUrl,
   readOptionalText,
 } from '@mortise/storage'
-import type { Static, TSchema } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import { configSchema } from './config-schema.ts'
 import { type PreviousSecret, parseSecrets, type Secrets } from './secrets.ts'
 import {
@@ -104,23 +104,6 @@ export async function readEnvFileSetting(
 /** Where the secret is expected. */
 export const nameOfSecret = ({ directory, environment }: Pick<Config, 'directory' | 'environment'>) =>
   environment.APP_SECRET === undefined ? secretFile(directory) : 'APP_SECRET'
-
-/** With overrides from APP_MODULES_<ID>_…. @throws {ConfigError} that names the wrong key */
-export function moduleSettings(
-  config: Pick<Config, 'modules' | 'environment'>,
-  id: string,
-  schema: TSchema | undefined,
-): Record<string, unknown> {
-  const settings = structuredClone((Object.hasOwn(config.modules, id) && config.modules[id]) || {})
-  if (schema === undefined) {
-    if (Object.keys(settings).length === 0) return settings
-    throw new ConfigError(`"modules.${id}" has settings, but ${id} has no settings: remove them`)
-  }
-  const path = ['modules', id]
-  const variables = overrideFromEnvironment(settings, schema, config.environment, path)
-  checkSettings(settings, schema, { path, variables })
-  return settings
-}
 
 /** The application as a token issuer, if `app init` has given it a name and a secret. */
 export function ownIssuer({ auth, secret, previousSecrets }: OwnKeys): OwnIssuer | undefined {

@@ -1,5 +1,6 @@
 import { currentTime } from '@mortise/module-sdk'
-import { type Config, moduleSettings } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import { moduleSettings } from '../config/module-settings.ts'
 import { hostVersion, isInHostRange } from '../config/version.ts'
 import { inContractOrder } from './contract-registry.ts'
 import { decisionAt } from './decision.ts'

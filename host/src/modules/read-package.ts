@@ -2,11 +2,10 @@ import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk/host'
 import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
-import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { nearest } from '../config/closest-names.ts'
+import { schemaFault } from '../config/evaluate-apart.ts'
 import { firstError } from '../config/first-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 
@@ -30,24 +29,21 @@ export class ManifestError extends Error {
 export class NoManifestError extends ManifestError {}
 
 /**
- * Reads a package for the first time: those in the store have been checked.
+ * Reads a package for the first time: those in the store have been checked. A child process with
+ * limits evaluates the schema of its settings.
  * @throws {ManifestError} also if the schema of its settings is wrong
  */
 export async function readNewPackage(directory: string): Promise<ModulePackage> {
   const found = await readPackage(directory)
   const { settingsSchema: schema, manifest } = found
   if (schema === undefined) return found
-  try {
-    checkSchema(schema)
-    new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
-  } catch (error) {
-    const what =
-      typeof manifest.config === 'string'
-        ? join(directory, manifest.config)
-        : `"mortise.config" in ${join(directory, 'package.json')}`
-    throw new ManifestError(`${what} is not a JSON Schema: ${(error as Error).message}`)
-  }
-  return found
+  const fault = await schemaFault(schema)
+  if (fault === undefined) return found
+  const what =
+    typeof manifest.config === 'string'
+      ? join(directory, manifest.config)
+      : `"mortise.config" in ${join(directory, 'package.json')}`
+  throw new ManifestError(`${what} is not a JSON Schema: ${fault}`)
 }
 
 /** @throws {ManifestError} */

@@ -4,12 +4,12 @@ import t from 'tap'
 import {
   configFile,
   databaseAddress,
-  moduleSettings,
   ownIssuer,
   readConfig,
   secretFile,
   tokenIssuers,
 } from '../../src/config/config.ts'
+import { moduleSettings } from '../../src/config/module-settings.ts'
 import { ConfigError } from '../../src/config/settings.ts'
 import { applicationFolder, temporaryFolder } from '../application-folder.ts'
 

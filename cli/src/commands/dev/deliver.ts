@@ -113,7 +113,7 @@ async function switchTo(options: DeliverOptions): Promise<Delivered> {
   const others = Object.entries(lock.modules).filter(([other]) => other !== id && other !== present?.[0])
   const loaded = modulesToLoad({ modules: Object.fromEntries(others) })
   const beside = await Promise.all(loaded.map(([other, its]) => readInstalled(other, its, directory)))
-  checkModules([{ package: found, json }], beside, await readConfig(directory))
+  await checkModules([{ package: found, json }], beside, await readConfig(directory))
   const installed = present && storedModule(directory, present[1])
   const changed = await changedMigration(directory, found, installed)
   if (changed !== undefined) {

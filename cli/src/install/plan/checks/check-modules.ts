@@ -1,4 +1,4 @@
-import { type Config, type ModulePackage, moduleSettings } from '@mortise/host'
+import { assertSettings, type Config, type ModulePackage } from '@mortise/host'
 import { invalidSettings } from '../../../failures/index.ts'
 import { type HostPackage, ownHost } from '../../../store/host-package.ts'
 import type { PackageJson } from '../../../store/package-json.ts'
@@ -7,24 +7,24 @@ import { checkContracts } from './contracts.ts'
 import { checkHostRange, checkPeers } from './host-range.ts'
 
 /** From their files alone. @throws {Failure} */
-export function checkModules(
+export async function checkModules(
   fresh: readonly { readonly package: ModulePackage; readonly json: PackageJson }[],
   others: readonly ModulePackage[],
   config: Config,
   host: HostPackage = ownHost,
-): void {
+): Promise<void> {
   const packages = fresh.map((candidate) => candidate.package)
   const all = [...others, ...packages]
   for (const module of packages) checkHostRange(module, host)
   for (const { json } of fresh) checkPeers(json, host)
   checkContracts(all)
   checkConflicts(packages, all)
-  for (const module of packages) checkSettings(module, config)
+  for (const module of packages) await checkSettings(module, config)
 }
 
-function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Config): void {
+async function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Config): Promise<void> {
   try {
-    moduleSettings(config, manifest.id, settingsSchema)
+    await assertSettings(config, manifest.id, settingsSchema)
   } catch (error) {
     throw invalidSettings({ id: manifest.id, reason: (error as Error).message, cause: error })
   }
