@@ -133,7 +133,9 @@ function partsOf(path: string): string[] | string {
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'has an absolute path'
   const parts = path.replace(/\/$/, '').split('/')
   if (parts.includes('..')) return 'leads out of the package'
-  if (parts.some((part) => part === '' || part === '.')) return 'has an empty component in its path'
+  // `tar czf package.tgz .` begins each path with a dot.
+  if (parts.some((part, index) => part === '' || (part === '.' && index > 0)))
+    return 'has an empty component in its path'
   if (Buffer.byteLength(path) > longest.path) return `has a path of more than ${longest.path} bytes`
   if (parts.some((part) => Buffer.byteLength(part) > longest.component)) {
     return `has a name of more than ${longest.component} bytes in its path`

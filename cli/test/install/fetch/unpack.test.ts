@@ -20,6 +20,16 @@ t.test('unpacking strips the first path component and counts the bytes', async (
   t.equal(await readFile(join(directory, 'src/deep/a.js'), 'utf8'), 'abc')
 })
 
+t.test('a tarball of the folder itself unpacks, too', async (t) => {
+  const directory = t.testdir({})
+  const folder = { path: './', body: '', type: '5' }
+  const files = [folder, { path: './package.json', body: '{}' }, { path: './src/a.js', body: 'abc' }]
+  t.equal(await unpack(tarball(files), directory, 'it'), 5)
+  t.strictSame((await readdir(directory)).sort(), ['package.json', 'src'])
+  const twice = [...files, { path: 'package/package.json', body: '[]' }]
+  await t.rejects(unpack(tarball(twice), t.testdir({}), 'it'), { message: /occurs twice/ })
+})
+
 t.test('a file larger than a chunk of the tarball is complete', async (t) => {
   const directory = t.testdir({})
   const body = Buffer.alloc(3_000_000, 'abcdefg')
@@ -66,6 +76,7 @@ const refused: Readonly<Record<string, [entries: readonly Entry[], reason: RegEx
   'a backslash': [[file('..\\x')], /backslash/],
   'a control character': [[file('a\nb')], /control character/],
   'an empty component': [[file('a//b')], /empty component/],
+  'a dot inside the path': [[file('a/./b')], /empty component/],
   'a file beside the folder of the package': [[{ path: 'loose', body: 'x' }], /outside the folder/],
   'a setuid file': [[file('a', { mode: 0o4755 })], /setuid or setgid/],
   'a setgid file': [[file('a', { mode: 0o2755 })], /setuid or setgid/],
