@@ -9,7 +9,7 @@ import { sampleTarball } from './sample-module.ts'
 
 t.test('after kill -9 at any moment, the audit trail has a change exactly once if it happened', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   let ended: unknown = 'SIGKILL'
   let [happened, not] = [0, 0]
   for (let moment = 1; ended === 'SIGKILL'; moment++) {

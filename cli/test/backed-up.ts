@@ -7,7 +7,11 @@ import { copiesOf } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
 
 const prepared = copiesOf(async ({ root, directory, run }) => {
-  const installed = await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  const installed = await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'entry.tgz'), entryModule()),
+  )
   if (installed.exitCode !== 0) throw new Error(installed.stdout)
   await write(directory, 3)
   const saved = await run('backup', join(root, 'backup.tgz'))

@@ -72,7 +72,7 @@ for (const [name, options] of [
 ] as const) {
   t.test(`app start, ${name}: serves, prints the URL, and stops cleanly at SIGTERM`, async (t) => {
     const { root, directory, run } = await testApplication(t)
-    await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+    await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
     const host = startApp(t, ['start', '--port', '0', '--dir', directory], options)
     await host.says(/Serving http:\S+/)
     t.match(host.stdout, /hello 1\.0\.0/)

@@ -34,7 +34,7 @@ const copies = copiesOf(async ({ root, run }) => {
     plugin: `
       app.get('/hello', { config: { access: 'public' } }, async () => ({ mark: context.settings.mark }))`,
   })
-  const { exitCode, stdout } = await run('module-install', gated, hello)
+  const { exitCode, stdout } = await run('module-install', '--yes', gated, hello)
   if (exitCode !== 0) throw new Error(stdout)
 })
 

@@ -18,7 +18,7 @@ export const production = copiesOf(async (application) => {
   const { v1, v2 } = await versionsOfNote(application, 'ALTER TABLE note DROP COLUMN colour')
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
   for (const [name, spec] of Object.entries({ v1, v2, other })) {
-    const { exitCode, stdout } = await runApp('module-install', spec, '--dir', staging, '--json')
+    const { exitCode, stdout } = await runApp('module-install', '--yes', spec, '--dir', staging, '--json')
     if (exitCode !== 0) throw new Error(stdout)
     await writeFile(commits(root, name as 'v1'), await readFile(lockFilePath(staging)))
   }

@@ -32,8 +32,8 @@ async function prepare() {
   }
   await runApp('init', directory)
   const { v1, v2 } = await versionsOfNote({ root } as never, 'ALTER TABLE note DROP COLUMN colour')
-  await run('module-install', v1)
-  await run('module-upgrade', v2).catch(async () => await run('module-install', v2))
+  await run('module-install', '--yes', v1)
+  await run('module-upgrade', v2).catch(async () => await run('module-install', '--yes', v2))
   const host = startApp(t, ['start', '--port', '0', '--dir', directory])
   const url = await urlOf(host)
   await fetch(`${url}/note`, { method: 'POST' })
@@ -151,7 +151,7 @@ t.test('A package is withdrawn from its registry', async (t) => {
   t.match(await follow('A package is withdrawn from its registry'), { code: 0 })
   await rm(join(directory, '.app/store'), { recursive: true })
   const file = join(root, 'var/lib/mortise/shop-kept.tgz')
-  t.equal((await runApp('module-install', file, '--offline', '--dir', directory)).exitCode, 0)
+  t.equal((await runApp('module-install', '--yes', file, '--offline', '--dir', directory)).exitCode, 0)
   await serves()
 })
 

@@ -199,7 +199,7 @@ testOnEngines(
     const packed = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: join(examples, 'note') })
     t.equal(packed.status, 0)
 
-    const installed = await run('module-install', join(folder, 'acme-note-1.0.0.tgz'))
+    const installed = await run('module-install', '--yes', join(folder, 'acme-note-1.0.0.tgz'))
     t.equal(installed.exitCode, 0, installed.stdout)
     t.match(installed.json, { installed: [{ id: 'note', settings: ['keepFor'], tables: 'note' }] })
     const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
@@ -219,7 +219,7 @@ testOnEngines('the contract examples share a transaction', async (t, app) => {
   const { directory, run } = app
   const alone = await run('module-install', join(examples, 'visit'))
   t.equal(alone.exitCode, 4)
-  const both = await run('module-install', join(examples, 'visit'), join(examples, 'tally'))
+  const both = await run('module-install', '--yes', join(examples, 'visit'), join(examples, 'tally'))
   t.equal(both.exitCode, 0, both.stdout)
   t.same(Object.keys((await readLockFile(directory)).modules).sort(), ['tally', 'visit'])
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })

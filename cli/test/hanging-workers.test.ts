@@ -18,7 +18,7 @@ async function running(t: Test) {
         return { version: '1.0.0' }
       })`,
   })
-  t.match(await run('module-install', hello), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', hello), { exitCode: 0 })
   // Without the watchdog of each worker: the supervisor sees what the watchdog cannot, a native call.
   const environment = { APP_HOST_BLOCKED_SECONDS: '0' }
   const words = ['start', '--workers', '2', '--port', '0', '--dir', directory, '--json']

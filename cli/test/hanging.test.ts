@@ -46,7 +46,7 @@ t.test('a host that is stopped', async (t) => {
     for (const argv of [
       ['start'],
       ['module-list'],
-      ['module-install', await sampleTarball(join(root, 'hello.tgz'))],
+      ['module-install', '--yes', await sampleTarball(join(root, 'hello.tgz'))],
       ['audit'],
       ['events'],
       ['backup', join(root, 'shop.tgz')],
@@ -99,7 +99,7 @@ t.test('a host that is stopped', async (t) => {
       plugin: `${stopsItself}
         app.get('/hello', { config: { access: 'public' } }, async () => ({}))`,
     })
-    t.match(await run('module-install', file), {
+    t.match(await run('module-install', '--yes', file), {
       exitCode: 5,
       json: { error: { code: 'activation-failed', message: new RegExp(`process ${pid}.*SIGSTOP`) } },
     })
@@ -111,7 +111,7 @@ t.test('a host that is stopped', async (t) => {
     t.notMatch(host.stdout + host.stderr, /hello@/, 'it never served')
     t.match(await fetch(`${host.url}/hello`), { status: 404 })
     const sound = await sampleTarball(join(root, 'sound.tgz'), { id: 'sound' })
-    t.match(await run('module-install', sound), { exitCode: 0, json: { live: true } })
+    t.match(await run('module-install', '--yes', sound), { exitCode: 0, json: { live: true } })
     t.match(await run('doctor'), { exitCode: 0 })
   })
 
@@ -122,7 +122,10 @@ t.test('a host that is stopped', async (t) => {
       manifest: { tables: 'migrating', migrations: 'migrations' },
       files: { 'migrations/001-migrating.sql': 'CREATE TABLE migrating_stop (id INTEGER PRIMARY KEY)' },
     })
-    t.match(await run('module-install', file), { exitCode: 1, json: { error: { code: 'host-silent' } } })
+    t.match(await run('module-install', '--yes', file), {
+      exitCode: 1,
+      json: { error: { code: 'host-silent' } },
+    })
     t.strictSame((await readLockFile(directory)).modules, modules)
     t.equal(await readJournal(directory), undefined)
     process.kill(pid, 'SIGCONT')
@@ -132,7 +135,7 @@ t.test('a host that is stopped', async (t) => {
       process.kill(pid, 'SIGCONT')
       return (await readJournal(directory)) === undefined
     })
-    t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+    t.match(await run('module-install', '--yes', file), { exitCode: 0, json: { live: true } })
     await woken
   })
 
@@ -144,7 +147,7 @@ t.test('a host that is stopped', async (t) => {
     })
     const waking = setInterval(() => process.kill(pid, 'SIGCONT'), 1_000)
     t.teardown(() => clearInterval(waking))
-    t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+    t.match(await run('module-install', '--yes', file), { exitCode: 0, json: { live: true } })
     t.match(await (await fetch(`${host.url}/paused`)).json(), { version: '1.0.0' })
   })
 })

@@ -72,6 +72,10 @@ export async function addRelease(
 ): Promise<void> {
   await packRelease(join(root, 'packages'), version, options)
   await writeFile(join(directory, '.npmrc'), '@mortise:registry=file:../packages\n')
-  const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const { exitCode, stdout } = await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'hello.tgz')),
+  )
   if (exitCode !== 0) throw new Error(stdout)
 }

@@ -26,7 +26,11 @@ const plugins = {
 }
 
 const copies = copiesOf(async ({ root, run }) => {
-  const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello-1.tgz')))
+  const { exitCode, stdout } = await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'hello-1.tgz')),
+  )
   if (exitCode !== 0) throw new Error(stdout)
   for (const [at, [name, plugin]] of Object.entries(plugins).entries())
     await sampleTarball(join(root, `${name}.tgz`), { version: `2.0.${at}`, plugin })
@@ -58,7 +62,7 @@ export const copiesWithHarm = (codes: Readonly<Record<string, string>>, declared
       ['other', {}],
     ] as const) {
       const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...more })
-      const { exitCode, stdout } = await run('module-install', file)
+      const { exitCode, stdout } = await run('module-install', '--yes', file)
       if (exitCode !== 0) throw new Error(stdout)
     }
   })

@@ -46,7 +46,11 @@ function isAtMost(t: Test, { loaded, undici }: Loaded, most: number, what: strin
 
 const names = ['api-cart', 'api-purchase', 'api-event']
 const applicationWithModules = copiesOf(async ({ run }) => {
-  const { exitCode } = await run('module-install', ...names.map((name) => join(root, 'packages', name)))
+  const { exitCode } = await run(
+    'module-install',
+    '--yes',
+    ...names.map((name) => join(root, 'packages', name)),
+  )
   if (exitCode !== 0) throw new Error(`the modules cannot be installed: ${exitCode}`)
 })
 
@@ -75,7 +79,7 @@ for (const [words, most] of commands) {
 
 t.test('module-install', async (t) => {
   const { directory } = await applicationWithModules(t)
-  const argv = ['module-install', join(root, 'packages/api-cart'), '--dry-run', '--dir', directory]
+  const argv = ['module-install', '--yes', join(root, 'packages/api-cart'), '--dry-run', '--dir', directory]
   const said = startApp(t, argv, [counting])
   t.equal(await said.ended, 0)
   const { loaded } = loadedBy(said.stderr)

@@ -21,7 +21,7 @@ export async function noteVersions(t: Test, down: string | undefined, ...install
 async function install(application: TestApplication, down: string | undefined, installed: ('v1' | 'v2')[]) {
   const files = await versionsOfNote(application, down)
   for (const version of installed) {
-    const { exitCode, stdout } = await application.run('module-install', files[version])
+    const { exitCode, stdout } = await application.run('module-install', '--yes', files[version])
     if (exitCode !== 0) throw new Error(stdout)
   }
 }

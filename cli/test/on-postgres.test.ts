@@ -15,16 +15,19 @@ t.test('a module works on PostgreSQL like on SQLite', { skip: skipPostgres }, as
     return { status: response.status, body: await response.json() }
   }
 
-  t.match(await run('module-install', first), { exitCode: 0, json: { live: true } })
+  t.match(await run('module-install', '--yes', first), { exitCode: 0, json: { live: true } })
   t.match(await post(), { status: 201, body: { visits: 1 } })
-  t.match(await run('module-install', second), { exitCode: 0, json: { migrations: ['visit/002-place'] } })
+  t.match(await run('module-install', '--yes', second), {
+    exitCode: 0,
+    json: { migrations: ['visit/002-place'] },
+  })
   t.match(await post(), { status: 201, body: { visits: 2, places: 1 } })
   t.match(await run('doctor'), { exitCode: 0 })
   t.match(await run('module-rollback'), { exitCode: 0 })
   t.same(await post(), { status: 201, body: { visits: 3 } })
   t.match(await run('module-remove', 'visit'), { exitCode: 0, json: { removed: ['visit'] } })
   t.match(await post(), { status: 404 })
-  t.match(await run('module-install', first), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', first), { exitCode: 0 })
   t.match(await post(), { status: 201, body: { visits: 4 } }, 'its data have stayed')
 })
 

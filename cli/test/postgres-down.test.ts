@@ -27,10 +27,10 @@ t.test(
         }),
       ),
     )
-    t.match(await run('module-install', first as string), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', first as string), { exitCode: 0 })
     await server.cut()
     const commands = [
-      ['module-install', second as string],
+      ['module-install', '--yes', second as string],
       ['module-remove', 'memo', '--purge', '--yes'],
       ['module-rollback', '--yes'],
       ['backup', join(root, 'backup.tgz')],

@@ -33,7 +33,7 @@ const copies = copiesOf(async ({ root, run }) => {
     ['other', undefined],
   ] as const) {
     const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...(plugin && { plugin }) })
-    const { exitCode, stdout } = await run('module-install', file)
+    const { exitCode, stdout } = await run('module-install', '--yes', file)
     if (exitCode !== 0) throw new Error(stdout)
   }
 })
@@ -92,14 +92,14 @@ t.test('a module that ended the host twice is in quarantine, until it is enabled
   t.match(await next.get('/hello'), { status: 200 }, 'earlier ends count no longer')
   await next.block()
   t.match(await next.get('/hello'), { status: 503 })
-  t.match(await run('module-install', join(root, 'hello-2.tgz')), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', join(root, 'hello-2.tgz')), { exitCode: 0 })
   t.match(await next.get('/hello'), { status: 200, body: { version: '2.0.0' } })
 })
 
 t.test('a module that loops while it loads is in quarantine', async (t) => {
   const application = await copies(t)
   const { root, run } = application
-  t.match(await run('module-install', join(root, 'loads.tgz')), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', join(root, 'loads.tgz')), { exitCode: 0 })
   const { get } = await running(t, application)
   t.match(await get('/loads'), { status: 503, body: { code: 'module-quarantined' } })
   t.match(await get('/other'), { status: 200 })

@@ -22,7 +22,7 @@ t.test('operating.md begins with the runbook', async (t) => {
 t.test('every app command of the runbook works beside a running host', async (t) => {
   const { root, directory, run } = await testApplication(t)
   t.equal((await run('module-install', 'api-cart')).exitCode, 0)
-  t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
+  t.equal((await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
   const host = await runningHost(t, directory)
   const commands = new Set((await runbook()).flat())
   t.ok(commands.size > 10)

@@ -66,7 +66,7 @@ t.test(
         }))
       })`,
     })
-    t.equal((await run('module-install', counter)).exitCode, 0)
+    t.equal((await run('module-install', '--yes', counter)).exitCode, 0)
 
     const bin = join(root, 'bin')
     await mkdir(bin)

@@ -10,7 +10,7 @@ t.test(
     const { root, directory, run } = application
     const host = await started(t, application)
     const reason = /hello has blocked the event loop for \d s, at index\.js:\d+/
-    t.match(await run('module-install', join(root, 'hangs.tgz'), '--settle', '10'), {
+    t.match(await run('module-install', '--yes', join(root, 'hangs.tgz'), '--settle', '10'), {
       exitCode: 5,
       json: { error: { code: 'taken-back', message: reason } },
     })

@@ -19,7 +19,7 @@ t.test('after kill -9 during a revert, the state is old or new, and recorded onc
     const host = await started(t, { ...application, directory }, killBefore(moment)).catch(() => undefined)
     // Killed before it serves, or by what the start itself writes.
     if (host === undefined) continue
-    await runApp('module-install', join(root, 'rejects.tgz'), '--dir', directory)
+    await runApp('module-install', '--yes', join(root, 'rejects.tgz'), '--dir', directory)
     // The last that it does is to let go of the command lock.
     const owner = `${commandLockFile(directory)}.owner`
     const isOver = async () => (await readLockFile(directory)).generation === 3 && !existsSync(owner)

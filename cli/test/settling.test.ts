@@ -24,7 +24,7 @@ t.test('the changes of a host, one after the other', async (t) => {
     await t.test(`a change is reverted if its module ${name} while it is watched: exit 5`, async (t) => {
       const previous = await readLockFile(directory)
       const [next, saidBefore] = [previous.generation + 2, host.stderr.length]
-      t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
+      t.match(await run('module-install', '--yes', join(root, `${name}.tgz`), '--settle', '10'), {
         exitCode: 5,
         json: { error: { code: 'taken-back', message: reason } },
       })
@@ -55,7 +55,7 @@ t.test('the changes of a host, one after the other', async (t) => {
 
   await t.test('a host waits for the running command before it reverts', async (t) => {
     const previous = await generation()
-    await run('module-install', join(root, 'rejects.tgz'))
+    await run('module-install', '--yes', join(root, 'rejects.tgz'))
     const lock = acquireFileLock(commandLockFile(directory))
     await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
     t.equal(await generation(), previous + 1)
@@ -66,7 +66,7 @@ t.test('the changes of a host, one after the other', async (t) => {
 
   await t.test('a change that settles stays, and a module that fails later fails alone', async (t) => {
     const previous = await generation()
-    t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '10'), {
+    t.match(await run('module-install', '--yes', join(root, 'sound.tgz'), '--settle', '10'), {
       exitCode: 0,
       json: { settled: true, live: true },
     })
@@ -78,7 +78,10 @@ t.test('the changes of a host, one after the other', async (t) => {
   await t.test('a reverted first installation is gone', async (t) => {
     await run('module-remove', 'hello')
     const previous = await generation()
-    t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
+    t.match(await run('module-install', '--yes', join(root, 'rejects.tgz')), {
+      exitCode: 0,
+      json: { live: true },
+    })
     await until(async () => (await generation()) === previous + 2)
     t.strictSame((await readLockFile(directory)).modules, {})
     await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
@@ -88,7 +91,7 @@ t.test('the changes of a host, one after the other', async (t) => {
 t.test('a reverted enable disables the module, and can be repeated', async (t) => {
   const application = await withLateModules(t)
   const { root, directory, run } = application
-  await run('module-install', join(root, 'rejects.tgz'))
+  await run('module-install', '--yes', join(root, 'rejects.tgz'))
   await run('module-disable', 'hello')
   await started(t, application)
   for (const generation of [4, 6]) {
@@ -101,7 +104,7 @@ t.test('a reverted enable disables the module, and can be repeated', async (t) =
 t.test('a module whose routes fail more than before is reverted', async (t) => {
   const { root, directory, run } = await withLateModules(t)
   const running = await runningHost(t, directory)
-  await run('module-install', join(root, 'fails.tgz'))
+  await run('module-install', '--yes', join(root, 'fails.tgz'))
   const failing = async () => (await fetch(`${running.url}/hello`, { headers: { fail: '1' } })).status
   for (const _ of Array(4)) t.equal(await failing(), 500)
   t.match((await get(running, '/hello')).body, { version: '2.0.0' }, 'too few to decide')
@@ -117,7 +120,7 @@ t.test('a module whose routes fail more than before is reverted', async (t) => {
 t.test('a wait shorter than the watch reports that the watch continues', async (t) => {
   const { root, directory, run } = await withLateModules(t)
   await runningHost(t, directory)
-  t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '1'), {
+  t.match(await run('module-install', '--yes', join(root, 'sound.tgz'), '--settle', '1'), {
     exitCode: 0,
     json: { settled: false },
   })
@@ -128,8 +131,8 @@ t.test('a wait shorter than the watch reports that the watch continues', async (
 t.test('a change is not reverted after another change', async (t) => {
   const { root, directory, run } = await withLateModules(t)
   const running = await runningHost(t, directory)
-  await run('module-install', join(root, 'fails.tgz'))
-  await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b' }))
+  await run('module-install', '--yes', join(root, 'fails.tgz'))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'b.tgz'), { id: 'b' }))
   const failing = () => fetch(`${running.url}/hello`, { headers: { fail: '1' } })
   for (const _ of Array(10)) await failing()
   t.match((await get(running, '/hello')).body, { version: '2.0.0' })
@@ -147,7 +150,7 @@ t.test('a setting that makes a module fail is reverted with the text of the file
       return {}
     })`,
   })
-  await run('module-install', file)
+  await run('module-install', '--yes', file)
   const before = await readFile(configFile(directory), 'utf8')
   const running = await runningHost(t, directory)
   t.match(await run('config', 'set', 'mood.bad', 'true'), {

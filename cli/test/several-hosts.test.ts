@@ -18,7 +18,7 @@ t.test('hosts on one database report different modules', { skip: skipPostgres },
   const hosts = [await runningHost(t, one.directory), await runningHost(t, two.directory)] as const
   const hello = (version: string) => sampleFolder(join(one.root, `hello-${version}`), { version })
 
-  const installed = await one.run('module-install', await hello('1.0.0'))
+  const installed = await one.run('module-install', '--yes', await hello('1.0.0'))
   t.match(installed, {
     exitCode: 0,
     json: { live: true, differingHosts: [{ url: hosts[1].url, differences: ['no hello (here 1.0.0)'] }] },
@@ -28,10 +28,10 @@ t.test('hosts on one database report different modules', { skip: skipPostgres },
   })
   t.match(await two.run('doctor'), { exitCode: 1, json: { findings: [{ id: 'hosts-differ' }] } })
 
-  t.match(await two.run('module-install', await hello('1.0.0')), { json: { differingHosts: [] } })
+  t.match(await two.run('module-install', '--yes', await hello('1.0.0')), { json: { differingHosts: [] } })
   t.match(await one.run('module-list'), { json: { differingHosts: [] } })
   t.match(await one.run('doctor'), { exitCode: 0 })
-  t.match(await two.run('module-install', await hello('2.0.0')), {
+  t.match(await two.run('module-install', '--yes', await hello('2.0.0')), {
     json: { differingHosts: [{ differences: ['hello 1.0.0 (here 2.0.0)'] }] },
   })
   t.match((await get(hosts[1], '/')).body, { hostsDiffer: true })

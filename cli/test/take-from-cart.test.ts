@@ -81,7 +81,7 @@ testOnEngines('the cart can be upgraded during purchases, and none fails', async
       else failures.push(responded)
     }
   })
-  t.match(await run('module-install', await nextCart(root)), {
+  t.match(await run('module-install', '--yes', await nextCart(root)), {
     exitCode: 0,
     json: { live: true, installed: [{ version: '1.0.1', replaces: '1.0.0' }] },
   })

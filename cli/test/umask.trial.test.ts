@@ -42,11 +42,11 @@ t.test('under umask 000 others can write nothing, and private files stay private
 
   t.equal(await start('init', directory).ended, 0)
   await look()
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const host = start('start', '--port', '0', '--dir', directory)
   await host.says(/Serving http:\S+/)
   const url = /http:\S+/.exec(host.stdout)?.[0]
-  await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
   t.equal((await fetch(`${url}/entry`, { method: 'POST' })).status, 201)
   await run('config', 'set', 'rateLimit.max', '900')
   await look()

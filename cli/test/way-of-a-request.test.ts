@@ -28,7 +28,7 @@ function sourceOf(url: string): string | undefined {
 
 t.test('docs/architecture.md names exactly the files that POST /cart/item passes', async (t) => {
   const directory = t.testdir({})
-  for (const words of [['init'], ['module-install', join(root, 'packages/api-cart'), '--yes']]) {
+  for (const words of [['init'], ['module-install', '--yes', join(root, 'packages/api-cart'), '--yes']]) {
     t.equal((await runApp(...words, '--dir', directory)).exitCode, 0)
   }
   const environment = { APP_SERVER_PORT: '0', APP_LOG_LEVEL: 'silent' }

@@ -14,11 +14,12 @@ import {
 import { basename, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-const usage = `Usage: npm create mortise@latest <folder> [-- --modules <names>]
+const usage = `Usage: npm create mortise@latest <folder> [-- --modules <names> [--yes]]
 
 Makes a Mortise application in a new or empty folder.
 
   --modules <names>  modules to install, comma-separated: api-cart,api-purchase
+  --yes              trust the sources of other authors' modules; without a terminal they need it
 
 Example: npm create mortise@latest shop -- --modules api-cart,api-purchase`
 
@@ -29,7 +30,7 @@ const {
 } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
 const template = join(import.meta.dirname, 'template')
 
-const { folder, modules } = readArguments()
+const { folder, modules, yes } = readArguments()
 if (!isSupported(process.versions.node))
   end(
     2,
@@ -48,7 +49,8 @@ makeFolder()
 run('npm install', 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'])
 const command = join(folder, 'node_modules', '@mortise', 'cli', 'bin.js')
 run('app init', process.execPath, [command, 'init'], 'ignore')
-if (modules.length > 0) run('app module-install', process.execPath, [command, 'module-install', ...modules])
+if (modules.length > 0)
+  run('app module-install', process.execPath, [command, 'module-install', ...yes, ...modules])
 
 const here = relative(process.cwd(), folder)
 const steps = [
@@ -60,7 +62,11 @@ console.log(
 )
 
 function readArguments() {
-  const options = { modules: { type: 'string', default: '' }, help: { type: 'boolean' } }
+  const options = {
+    modules: { type: 'string', default: '' },
+    yes: { type: 'boolean' },
+    help: { type: 'boolean' },
+  }
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true })
     if (values.help) end(0, usage)
@@ -68,6 +74,7 @@ function readArguments() {
     return {
       folder: resolve(positionals[0]),
       modules: values.modules.split(',').filter((name) => name !== ''),
+      yes: values.yes ? ['--yes'] : [],
     }
   } catch (error) {
     end(2, `${error.message}\n\n${usage}`)

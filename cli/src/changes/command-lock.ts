@@ -66,6 +66,16 @@ async function whileLocked<Result>(
   }
 }
 
+/**
+ * Waits for other commands as `withCommandLock` does, for what only reads.
+ * @throws {Failure} `busy`, after the time of `--wait`
+ */
+export async function afterOtherCommands(directory: string): Promise<void> {
+  await makeFolder(join(directory, '.app'), 0o700)
+  const lock = await acquire(directory)
+  lock.release()
+}
+
 /** Whether a command is changing the application now. Returns the failure for another one. */
 export async function busyWith(directory: string): Promise<Failure | undefined> {
   if (!existsSync(lockOf(directory))) return undefined

@@ -31,7 +31,14 @@ export async function changeInstalled(
   if (!dryRun) await writeConfigSchema(directory)
   const live = applied.switched?.live ?? (await isServed(directory))
   const settled = await waitUntilSettled(directory, applied.switched, seconds, terminal)
-  return { ...applied, directory, dryRun, live, settled, planned: { dryRun, digest: digestOf(applied) } }
+  return {
+    ...applied,
+    directory,
+    dryRun,
+    live,
+    settled,
+    planned: { dryRun, digest: digestOf(applied), probed: applied.probed },
+  }
 }
 
 /** Enables or disables modules, and reports the result. */

@@ -6,14 +6,18 @@ import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {
   options: [
+    ['--yes', 'trust a folder or .tgz file that is a new source; without a terminal, it needs that'],
     ['--disable-incompatible', 'disable modules that do not support it, in the same change'],
-    ['--dry-run', 'print the plan, check and probe as the upgrade does, and change nothing'],
+    [
+      '--dry-run',
+      'print the plan, check and probe as the upgrade does, and change nothing; of a new source no code runs without --yes',
+    ],
     ['--offline', "use no network: only folders, files, folders of tarballs and npm's cache"],
   ],
   examples: [
     'app host-upgrade                 # the newest version',
     'app host-upgrade 1.1.0 --dry-run',
-    'app host-upgrade ../mortise/cli  # a folder or .tgz file',
+    'app host-upgrade ../mortise/cli --yes # a folder or .tgz file',
   ],
   changes: true,
   repairsHost: true,
@@ -36,8 +40,8 @@ export const command: Command = {
       return terminal.result({ ...nothing, live: false }, text)
     }
     const outcome = await changeModules({
-      ...{ kind: 'host-upgrade', version, directory, command: command.join(' '), terminal, yes: true },
-      ...{ dryRun, disableIncompatible, offline },
+      ...{ kind: 'host-upgrade', version, directory, command: command.join(' '), terminal },
+      ...{ yes: options.yes === true, dryRun, disableIncompatible, offline },
     })
     const running = await runningHost(directory)
     const { generation, hostPlan: host, switched } = outcome

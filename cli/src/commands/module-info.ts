@@ -10,7 +10,6 @@ export const command: Command = {
     'app module-info ./my-module',
     'app module-info @acme/api-review@^2',
   ],
-  changes: true,
 
   async run(call) {
     const { terminal } = call

@@ -8,7 +8,10 @@ import type { Call } from '../terminal/command.ts'
 import { changeInstalled } from './change-installed.ts'
 
 export const installationOptions = [
-  ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
+  [
+    '--yes',
+    'trust new sources and accept breaking changes without a question; without a terminal, a new source needs it',
+  ],
   ['--fail-on-breaking', 'refuse breaking changes (exit code 4), without a terminal too'],
   ['--allow-new', 'install packages that are younger than "install.minAgeHours" (72); the history names it'],
   ...planOptions,

@@ -12,6 +12,12 @@ export const planChanged = define.refused(
   'Nothing was changed. Read the present plan (--dry-run), and name its digest.',
 )
 
+export const newSource = define.refused(
+  'new-source',
+  'No code has run: {names} {are}, and nobody has agreed to it.',
+  'Nothing was changed. Read the plan: add --dry-run. If you trust the source, add --yes.',
+)
+
 export const downgradeRefused = define.refused(
   'downgrade',
   '{id} {version} would be a downgrade: {known} was installed here, its migrations stay in the database, and its package is not available.',

@@ -15,7 +15,6 @@ import { type InstalledState, installedStates } from '../store/installed-state.t
 import type { Terminal } from '../terminal/terminal.ts'
 import { stage } from './fetch/candidate.ts'
 import { npmOptions } from './fetch/npm-options.ts'
-import { changeApplication } from './pipeline.ts'
 import { planOf } from './plan/module-plan.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 import { fromStore } from './verify/verify.ts'
@@ -35,9 +34,7 @@ export async function describeModule(directory: string, text: string, terminal: 
     const installed = lock.modules[resolved.installed] as LockedModule
     return await describeInstalled(directory, resolved.installed, installed)
   }
-  return await changeApplication(directory, `module-info ${text}`, terminal, () =>
-    describeSource(resolved, directory, terminal),
-  )
+  return await describeSource(resolved, directory, terminal)
 }
 
 /**
@@ -47,22 +44,23 @@ export async function describeModule(directory: string, text: string, terminal: 
 export async function describeElsewhere(text: string, terminal: Terminal) {
   const cwd = process.cwd()
   const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLockFile, aliases: {} }) as Source
-  return await inTemporaryFolder(undefined, (folder) => describeSource(source, folder, terminal))
+  return await describeSource(source, undefined, terminal)
 }
 
 /**
- * @param directory the folder for staging
+ * Takes no lock: it reads an application's settings of registries, if there is one, and writes elsewhere.
  * @returns `spec`: what an installation would record
  */
-async function describeSource(source: Source, directory: string, terminal: Terminal) {
-  const npm = await npmOptions(directory)
-  const candidate = await terminal.during(`Fetching ${source.target}`, () =>
-    stage(source, { directory, npm }),
-  )
-  const { manifest, version } = candidate.package
-  const absent = { installed: false, state: null, reason: null, until: null }
-  return { ...(await planOf(candidate)), ...absent, spec: source.record(version), manifest }
-}
+const describeSource = (source: Source, application: string | undefined, terminal: Terminal) =>
+  inTemporaryFolder(application, async (directory) => {
+    const npm = await npmOptions(application ?? directory)
+    const candidate = await terminal.during(`Fetching ${source.target}`, () =>
+      stage(source, { directory, npm }),
+    )
+    const { manifest, version } = candidate.package
+    const absent = { installed: false, state: null, reason: null, until: null }
+    return { ...(await planOf(candidate)), ...absent, spec: source.record(version), manifest }
+  })
 
 async function describeInstalled(directory: string, id: string, locked: LockedModule) {
   const stored = await fromStore(id, locked, directory)

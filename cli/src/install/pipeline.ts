@@ -1,7 +1,7 @@
 import { completeRevert, inTemporaryFolder, readLockFile } from '@mortise/host'
 import { beginInClone } from '../application/application-folder.ts'
 import { namingFullFolder } from '../application/naming-full-folder.ts'
-import { withCommandLock } from '../changes/command-lock.ts'
+import { afterOtherCommands, withCommandLock } from '../changes/command-lock.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { readJournal } from '../changes/journal.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
@@ -10,7 +10,7 @@ import { removeLeftovers } from '../store/leftovers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type Applied, apply, nothingApplied } from './apply/apply.ts'
 import { completeOrReport } from './apply/complete-or-report.ts'
-import { consent } from './consent/consent.ts'
+import { consent, mayRun } from './consent/consent.ts'
 import { assertPlanned } from './consent/plan-digest.ts'
 import { fetch, nothingFetched } from './fetch/fetch.ts'
 import type { Input, Kind } from './input.ts'
@@ -39,19 +39,22 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
 }
 
 /**
- * Changes the installed modules, completely or not at all. A dry run ends after the probe.
+ * Changes the installed modules, completely or not at all. A dry run ends after the probe, which it
+ * leaves out for a new source, and takes no lock.
  * @throws {Failure} for a dry run, if an interrupted change must be completed first
  */
 export async function changeModules(input: Input): Promise<Applied> {
   const { directory, command, terminal, dryRun } = input
   if (!dryRun) return await changeApplication(directory, command, terminal, () => runPhases(input, directory))
-  return await withCommandLock(directory, command, async () => {
-    if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
-    return await inTemporaryFolder(directory, (staging) =>
-      namingFullFolder(directory, () => runPhases(input, staging)),
-    )
-  })
+  await afterOtherCommands(directory)
+  if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
+  return await inTemporaryFolder(directory, (staging) =>
+    namingFullFolder(directory, () => runPhases(input, staging)),
+  )
 }
+
+const notProbed =
+  'The plan comes from files alone: none of the code has run, since nobody has agreed to its source. To try it as well, add --yes.'
 
 async function runPhases(input: Input, staging: string): Promise<Applied> {
   const applies = (phase: Phase) => !skipped[input.kind].includes(phase)
@@ -62,7 +65,8 @@ async function runPhases(input: Input, staging: string): Promise<Applied> {
     const planned = await plan(verified)
     assertPlanned(planned)
     if (applies('consent')) await consent(planned)
-    const probed = applies('probe') ? await probe(planned) : planned
+    if (applies('probe') && !mayRun(planned)) input.terminal.note(notProbed)
+    const probed = applies('probe') && mayRun(planned) ? await probe(planned) : { ...planned, probed: false }
     return input.dryRun ? { ...probed, ...nothingApplied } : await apply(probed)
   })
 }

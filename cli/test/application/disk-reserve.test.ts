@@ -10,7 +10,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 const withEntries = copiesOf(async ({ root, run }) => {
   const source = await sampleTarball(join(root, 'entry.tgz'), entryModule())
-  const { exitCode, stdout } = await run('module-install', source)
+  const { exitCode, stdout } = await run('module-install', '--yes', source)
   if (exitCode !== 0) throw new Error(stdout)
 })
 

@@ -9,7 +9,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 const withHello = copiesOf(async ({ root, run }) => {
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  const { exitCode, stdout } = await run('module-install', file)
+  const { exitCode, stdout } = await run('module-install', '--yes', file)
   if (exitCode !== 0) throw new Error(stdout)
 })
 

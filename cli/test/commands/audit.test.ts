@@ -34,7 +34,7 @@ testOnEngines('the audit trail keeps the actions of operators', async (t, { root
     manifest: { tables: 'note', migrations: 'migrations' },
     files: { 'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)' },
   })
-  await run('module-install', file, note)
+  await run('module-install', '--yes', file, note)
   await run('module-disable', 'hello')
   await run('module-disable', 'hello')
   const backup = join(root, 'backup.tgz')

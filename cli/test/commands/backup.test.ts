@@ -16,7 +16,7 @@ import { sampleTarball } from '../sample-module.ts'
 async function withEntries(t: Test) {
   const application = await testApplication(t)
   const source = await sampleTarball(join(application.root, 'entry.tgz'), entryModule())
-  t.equal((await application.run('module-install', source)).exitCode, 0)
+  t.equal((await application.run('module-install', '--yes', source)).exitCode, 0)
   return { ...application, file: join(application.root, 'backup.tgz') }
 }
 

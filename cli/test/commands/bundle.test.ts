@@ -24,7 +24,7 @@ async function stagingAndProduction(t: Parameters<typeof testApplication>[0]) {
       })`,
   })
   const other = await sampleTarball(join(staging.root, 'other.tgz'), { id: 'other' })
-  t.equal((await staging.run('module-install', hello, other)).exitCode, 0)
+  t.equal((await staging.run('module-install', '--yes', hello, other)).exitCode, 0)
   process.env.npm_config_registry = 'http://127.0.0.1:1/'
   process.env.npm_config_cache = join(staging.root, 'no-cache')
   const directory = join(staging.root, 'production')
@@ -45,16 +45,16 @@ t.test('a bundle installs the same bytes elsewhere without a network', async (t)
   })
   for (const name of ['hello.tgz', 'other.tgz']) await rm(join(staging.root, name))
 
-  t.match(await production.run('module-install', file, '--offline', '--dry-run'), { exitCode: 0 })
+  t.match(await production.run('module-install', '--yes', file, '--offline', '--dry-run'), { exitCode: 0 })
   t.strictSame((await readLockFile(production.directory)).modules, {})
-  const installed = await production.run('module-install', file, '--offline')
+  const installed = await production.run('module-install', '--yes', file, '--offline')
   t.match(installed, { exitCode: 0, json: { installed: [{ id: 'hello' }, { id: 'other' }] } })
   t.strictSame(
     (await readLockFile(production.directory)).modules,
     (await readLockFile(staging.directory)).modules,
   )
   t.match(await get(await runningHost(t, production.directory), '/hello'), { body: { greeting: 'hi' } })
-  t.match(await production.run('module-install', file), {
+  t.match(await production.run('module-install', '--yes', file), {
     exitCode: 0,
     json: { installed: [], generation: 1 },
   })
@@ -63,9 +63,9 @@ t.test('a bundle installs the same bytes elsewhere without a network', async (t)
 t.test('a bundle restores packages that the store lost', async (t) => {
   const { staging, file, production } = await stagingAndProduction(t)
   await staging.run('bundle', file)
-  await production.run('module-install', file, '--offline')
+  await production.run('module-install', '--yes', file, '--offline')
   await rm(join(production.directory, '.app', 'store'), { recursive: true })
-  t.equal((await production.run('module-install', file, '--offline')).exitCode, 0)
+  t.equal((await production.run('module-install', '--yes', file, '--offline')).exitCode, 0)
   t.strictSame((await readdir(join(production.directory, '.app', 'store'))).length, 2)
 })
 
@@ -158,26 +158,26 @@ t.test('a bundle that differs from its lock file is refused', async (t) => {
   }
   for (const [name, [data, code, message]] of Object.entries(refused)) {
     await writeFile(file, data)
-    const outcome = await production.run('module-install', file, '--offline')
+    const outcome = await production.run('module-install', '--yes', file, '--offline')
     t.match(outcome, { exitCode: 4, json: { error: { code, message } } }, name)
     t.strictSame((await readLockFile(production.directory)).modules, {}, name)
     t.strictSame(await readdir(join(production.directory, '.app', 'store')).catch(() => []), [], name)
   }
   await writeFile(file, bundleOf({ other }, []))
-  t.equal((await production.run('module-install', file, '--offline')).exitCode, 0)
+  t.equal((await production.run('module-install', '--yes', file, '--offline')).exitCode, 0)
 })
 
 t.test('restore refuses a bundle, and module-install refuses a backup', async (t) => {
   const { root, run } = await testApplication(t)
   const [bundle, backup] = [join(root, 'shop.tgz'), join(root, 'backup.tgz')]
-  t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
+  t.equal((await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
   t.equal((await run('bundle', bundle)).exitCode, 0)
   t.equal((await run('backup', backup)).exitCode, 0)
   t.match(await run('restore', bundle), {
     exitCode: 4,
     json: { error: { hint: /app module-install .*shop\.tgz/ } },
   })
-  t.match(await run('module-install', backup), {
+  t.match(await run('module-install', '--yes', backup), {
     exitCode: 4,
     json: { error: { hint: /app restore .*backup\.tgz/ } },
   })

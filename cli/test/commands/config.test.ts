@@ -42,7 +42,7 @@ const noted = copiesOf(async ({ root, run }) => {
     files: { 'config.json': JSON.stringify(schema) },
     plugin,
   })
-  const { exitCode, stdout } = await run('module-install', file)
+  const { exitCode, stdout } = await run('module-install', '--yes', file)
   if (exitCode !== 0) throw new Error(stdout)
 })
 
@@ -282,7 +282,7 @@ t.test('a running host waits while settings are invalid, and applies all when th
     manifest: { config: 'config.json' },
     files: { 'config.json': JSON.stringify(schema) },
   })
-  await run('module-install', other)
+  await run('module-install', '--yes', other)
   const running = await runningHost(t, directory)
   const file = JSON.parse(await text())
   const wrong = { note: { most: 0, keepFor: 'long' }, other: { most: 0 } }
@@ -440,7 +440,7 @@ t.test('a required setting can be set before its module is installed', async (t)
   const file = await review(root)
   const before = await text()
   const running = await runningHost(t, directory)
-  t.match(await run('module-install', file), {
+  t.match(await run('module-install', '--yes', file), {
     exitCode: 4,
     json: {
       error: {
@@ -454,7 +454,7 @@ t.test('a required setting can be set before its module is installed', async (t)
     exitCode: 0,
     json: { key: 'review.apiKey', value: '(set)', changed: true, generation: null, live: false },
   })
-  t.match(await run('module-install', file, '--dry-run'), {
+  t.match(await run('module-install', '--yes', file, '--dry-run'), {
     exitCode: 4,
     json: { error: { message: /"modules\.review\.mail" is required/ } },
   })
@@ -480,7 +480,7 @@ t.test('a required setting can be set before its module is installed', async (t)
     object: 'review.mail.port',
     outcome: 'done',
   })
-  t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0, json: { live: true } })
   t.match((await get(running, '/review')).body, { apiKey: 'hunter2-secret', mail: { port: 25 } })
   t.equal((await run('module-remove', 'review')).exitCode, 0)
   for (const key of ['review.apiKey', 'modules.review']) {
@@ -494,12 +494,12 @@ t.test('a value that the module does not take is refused at its installation', a
   const file = await review(root)
   await run('config', 'set', 'review.mail.port', '25')
   await run('config', 'set', 'review.apiKey', '123')
-  t.match(await run('module-install', file), {
+  t.match(await run('module-install', '--yes', file), {
     exitCode: 4,
     json: { error: { code: 'invalid-settings', message: /"modules\.review\.apiKey" must be a string/ } },
   })
   await run('config', 'set', 'review.apiKey', '"123"')
-  t.match(await run('module-install', file), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0 })
 })
 
 t.test(

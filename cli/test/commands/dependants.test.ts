@@ -15,7 +15,7 @@ const installed = copiesOf(async ({ root, run }) => {
     ['shop', { optional: { stock: '^1.0.0' } }, undefined],
   ] as const) {
     const file = await sampleTarball(join(root, `${id}.tgz`), { id, manifest, ...(plugin && { plugin }) })
-    const { exitCode, stdout } = await run('module-install', file)
+    const { exitCode, stdout } = await run('module-install', '--yes', file)
     if (exitCode !== 0) throw new Error(stdout)
   }
 })
@@ -41,7 +41,7 @@ t.test('those that require it are named before the refusal', async (t) => {
   const { root, run } = await installed(t)
   const manifest = { requires: { stock: '^1.0.0' } }
   const file = await sampleTarball(join(root, 'shelf.tgz'), { id: 'shelf', manifest })
-  t.match(await run('module-install', file), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0 })
   const refused = await run('module-remove', 'stock')
   t.match(refused, { exitCode: 4, json: { error: { code: 'required' } } })
   t.match(refused.stderr, said)

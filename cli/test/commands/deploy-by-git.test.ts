@@ -110,7 +110,7 @@ t.test('an external lock file is reported and blocks other changes', async (t) =
     ['module-disable', 'note'],
     ['module-remove', 'note'],
     ['module-upgrade'],
-    ['module-install', join(root, 'other.tgz')],
+    ['module-install', '--yes', join(root, 'other.tgz')],
     ['restart'],
   ]) {
     t.match(
@@ -149,6 +149,7 @@ t.test('if the host cannot apply an external lock file, it stays, and so does th
   const staging = join(root, 'staging')
   await runApp(
     'module-install',
+    '--yes',
     await sampleTarball(join(root, 'b.tgz'), { id: 'b', plugin }),
     '--dir',
     staging,

@@ -198,7 +198,7 @@ export default defineModule('memo').plugin(async (app, { contracts }) => {
   const { url, directory }: Started = JSON.parse(running.stdout)
   t.match(running.stderr, /shelf/)
   running.stderr = ''
-  t.equal((await runApp('module-install', shelf, '--dir', directory, '--json')).exitCode, 0)
+  t.equal((await runApp('module-install', '--yes', shelf, '--dir', directory, '--json')).exitCode, 0)
   await running.says(/Serves memo/)
   t.equal(await (await fetch(`${url}/memo`)).text(), '7')
   running.stderr = ''

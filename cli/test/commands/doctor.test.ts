@@ -32,7 +32,7 @@ const withTable: SampleOptions = {
 
 async function installHello({ root, run }: TestApplication, options: SampleOptions): Promise<void> {
   const file = await sampleTarball(join(root, 'hello.tgz'), options)
-  const installed = await run('module-install', file)
+  const installed = await run('module-install', '--yes', file)
   if (installed.exitCode !== 0) throw new Error(installed.stdout)
 }
 

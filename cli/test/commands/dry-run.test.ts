@@ -66,7 +66,7 @@ t.test('a dry run does not change a byte of the application', async (t) => {
   await packRelease(join(root, 'packages'), '1.1.0')
   await writeFile(join(directory, '.npmrc'), '@mortise:registry=file:../packages\n')
   const fresh = await snapshotOf(directory)
-  t.match(await run('module-install', other, '--dry-run'), {
+  t.match(await run('module-install', '--yes', other, '--dry-run'), {
     exitCode: 0,
     json: { installed: [{ id: 'other' }] },
   })
@@ -75,6 +75,7 @@ t.test('a dry run does not change a byte of the application', async (t) => {
   const mine = await sampleFolder(join(root, 'mine'), { id: 'mine' })
   await run(
     'module-install',
+    '--yes',
     mine,
     await sampleTarball(join(root, 'gone.tgz'), { id: 'gone', ...tables('gone') }),
   )
@@ -121,20 +122,20 @@ const rejected: Record<string, SampleOptions> = {
 t.test('a dry run is refused by the probe like the installation, and changes nothing either', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const first = await sampleTarball(join(root, 'first.tgz'), tables('hello'))
-  t.equal((await run('module-install', first)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', first)).exitCode, 0)
   const running = await runningHost(t, directory)
   // A running host writes its database at any time.
   const state = async () => (await snapshotOf(directory)).filter((line) => !line.startsWith('data/'))
   const before = await state()
   for (const [id, options] of Object.entries(rejected)) {
     const file = await sampleTarball(join(root, `${id}.tgz`), { id, ...options })
-    const dry = await run('module-install', file, '--dry-run')
+    const dry = await run('module-install', '--yes', file, '--dry-run')
     t.match(dry, { exitCode: 4, json: { error: { code: 'probe-failed' } } }, id)
     t.strictSame(await state(), before, id)
-    t.strictSame((await run('module-install', file)).json, dry.json, `${id}: the same refusal`)
+    t.strictSame((await run('module-install', '--yes', file)).json, dry.json, `${id}: the same refusal`)
   }
   const sound = await sampleTarball(join(root, 'sound.tgz'), { id: 'sound', ...tables('sound') })
-  const { json, stderr } = await run('module-install', sound, '--dry-run', '--verbose')
+  const { json, stderr } = await run('module-install', '--yes', sound, '--dry-run', '--verbose')
   t.match(json, { dryRun: true, live: true, installed: [{ access: { 'GET /sound': 'public' } }] })
   t.match(stderr, /^sound 1\.0\.0 after loading\n {2}access +GET \/sound \(public\)$/m)
   t.equal((await get(running, '/sound')).status, 404)
@@ -158,7 +159,7 @@ t.test('a dry run does not complete a killed change, and says so', async (t) => 
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const nodeOptions = killBeforeNaming(join(directory, 'modules.lock.json'))
-  await startApp(t, ['module-install', file, '--dir', directory], nodeOptions).ended
+  await startApp(t, ['module-install', '--yes', file, '--dir', directory], nodeOptions).ended
   const before = await snapshotOf(directory)
   t.match(await run('module-install', '--dry-run'), {
     exitCode: 4,

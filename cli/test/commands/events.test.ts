@@ -156,7 +156,7 @@ t.test(
       manifest: { routes: [], listensTo: ['*', 'note.added'] },
       plugin: `context.on('note.added', function* () {})`,
     })
-    const installed = await run('module-install', file)
+    const installed = await run('module-install', '--yes', file)
     t.match(installed, { exitCode: 0, json: { installed: [{ listensTo: ['*', 'note.added'] }] } })
     t.match(installed.stderr, /note listens to note\.added, which no installed module emits\. /)
     t.match(

@@ -246,7 +246,7 @@ t.test('a pinned host of another user does not run', { skip: unlessRoot }, async
 
 t.test('a bundle installs the pinned host elsewhere without a network', async (t) => {
   const { root, directory, run } = await applicationWithRelease(t, '2.0.0')
-  t.equal((await run('module-install', await sampleTarball(join(root, 'hi.tgz'), hi))).exitCode, 0)
+  t.equal((await run('module-install', '--yes', await sampleTarball(join(root, 'hi.tgz'), hi))).exitCode, 0)
   t.equal((await run('host-upgrade', '2.0.0', '--disable-incompatible')).exitCode, 0)
   const file = join(root, 'shop.tgz')
   t.match(await run('bundle', file), {
@@ -257,7 +257,7 @@ t.test('a bundle installs the pinned host elsewhere without a network', async (t
 
   const production = join(root, 'production')
   await runApp('init', production)
-  const installed = await runApp('module-install', file, '--offline', '--dir', production, '--json')
+  const installed = await runApp('module-install', '--yes', file, '--offline', '--dir', production, '--json')
   t.match(installed, {
     exitCode: 0,
     json: { host: { to: '2.0.0' }, installed: [{ id: 'hello' }, { id: 'hi' }] },

@@ -10,7 +10,7 @@ import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const installed = copiesOf(async ({ root, run }) => {
   const files = ['hello', 'other'].map((id) => sampleTarball(join(root, `${id}.tgz`), { id }))
-  const { exitCode, stdout } = await run('module-install', ...(await Promise.all(files)))
+  const { exitCode, stdout } = await run('module-install', '--yes', ...(await Promise.all(files)))
   if (exitCode !== 0) throw new Error(stdout)
 })
 

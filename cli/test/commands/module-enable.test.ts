@@ -7,7 +7,7 @@ import { sampleTarball } from '../sample-module.ts'
 t.test('a module can be disabled and enabled while the host runs, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   t.match(await run('module-disable', 'hello'), { exitCode: 0, json: { changed: ['hello'], live: true } })
   t.equal((await get(running, '/hello')).status, 404)
   t.match((await run('module-list')).json.modules, [{ id: 'hello', state: 'disabled' }])
@@ -41,7 +41,7 @@ t.test('a required module cannot be disabled, nor a module without its contract 
     manifest: { provides: { x: '1.0.0' } },
   })
   const user = await sampleTarball(join(root, 'u.tgz'), { id: 'u', manifest: { requires: { x: '^1.0.0' } } })
-  await run('module-install', provider, user)
+  await run('module-install', '--yes', provider, user)
   t.match(await run('module-disable', 'p'), {
     exitCode: 4,
     json: { error: { code: 'required', message: /u requires/ } },
@@ -53,13 +53,15 @@ t.test('a required module cannot be disabled, nor a module without its contract 
 
 t.test('a module whose route is now in use cannot be enabled', async (t) => {
   const { root, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
   await run('module-disable', 'a')
   const thief = {
     id: 'b',
     manifest: { routes: ['GET /a'] },
     plugin: "app.get('/a', { config: { access: 'public' } }, async () => 1)",
   }
-  t.match(await run('module-install', await sampleTarball(join(root, 'b.tgz'), thief)), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', await sampleTarball(join(root, 'b.tgz'), thief)), {
+    exitCode: 0,
+  })
   t.match(await run('module-enable', 'a'), { exitCode: 4, json: { error: { code: 'conflict' } } })
 })

@@ -14,7 +14,7 @@ t.test('a running host says the access of routes: no module is probed', async (t
 import { appendFileSync } from 'node:fs'
 appendFileSync(${JSON.stringify(probes)}, 'loaded\\n')
 export default defineModule('hello').plugin(async (app) => { ${plugin} })`
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { main }))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz'), { main }))
   await runningHost(t, directory)
   const before = readFileSync(probes, 'utf8')
   t.match((await run('module-info', 'hello')).json, { access: { 'GET /hello': 'public' } })
@@ -23,7 +23,11 @@ export default defineModule('hello').plugin(async (app) => { ${plugin} })`
 
 t.test('an installed module can be named by its id and its package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { manifest: { tables: 'hello' } }))
+  await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'hello.tgz'), { manifest: { tables: 'hello' } }),
+  )
   const { integrity, tree } = (await readLockFile(directory)).modules.hello ?? {}
   for (const name of ['hello', '@acme/hello']) {
     const { exitCode, json } = await run('module-info', name)
@@ -65,7 +69,7 @@ t.test('the description has tables, and for installed modules the access of rout
     plugin: openWhileThere(join(root, 'up')),
   })
   await writeFile(join(root, 'up'), '')
-  t.match(await run('module-install', file, bad), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', file, bad), { exitCode: 0 })
   await rm(join(root, 'up'))
   t.match((await run('module-info', 'hello')).json, { schema, access: { 'GET /hello': 'public' } })
   t.match((await run('module-info', 'bad')).json, { access: null }, 'it cannot be loaded any more')

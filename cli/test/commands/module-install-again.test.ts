@@ -92,9 +92,9 @@ t.test('an older version that the operator names is reported, and asked about on
 
 t.test('a rollback undoes no migration that was there before the change', async (t) => {
   const { root, directory, run, v1 } = await noteVersions(t, DOWN, 'v1', 'v2')
-  await run('module-install', v1)
+  await run('module-install', '--yes', v1)
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
-  await run('module-install', other)
+  await run('module-install', '--yes', other)
   await run('module-remove', 'other')
   t.match(await run('module-rollback'), { exitCode: 0, json: { undone: [], plan: { undo: [] } } })
   t.strictSame(await migrationsIn(directory), ['001-note', '002-colour'])
@@ -104,13 +104,13 @@ t.test('a rollback undoes no migration that was there before the change', async 
 t.test('the move to PostgreSQL names the version to install', { skip }, async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, DOWN, 'v1', 'v2')
   await run('module-remove', 'note')
-  await run('module-install', v1)
+  await run('module-install', '--yes', v1)
   for (const command of ['disable', 'enable', 'disable', 'enable', 'disable', 'enable'])
     await run(`module-${command}`, 'note')
   const { url } = await temporarySchema(t)
   const refused = await run('migrate-data', '--to', url)
   t.match(refused, { exitCode: 4, json: { error: { hint: `app module-install ${v2}` } } })
   t.notMatch(refused.stdout, /purge/)
-  t.match(await runApp('module-install', v2, '--dir', directory), { exitCode: 0 })
+  t.match(await runApp('module-install', '--yes', v2, '--dir', directory), { exitCode: 0 })
   t.match(await run('migrate-data', '--to', url), { exitCode: 0, json: { moved: true } })
 })

@@ -20,9 +20,9 @@ t.test('--offline installs a folder or a file without a request to a registry', 
   const { root, run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [sample('1.0.0')])
   process.env.npm_config_registry = registry
-  const refused = await run('module-install', '@acme/hello', '--offline')
+  const refused = await run('module-install', '--yes', '@acme/hello', '--offline')
   t.match(refused, { exitCode: 3, json: { error: { code: 'offline', hint: /bundle/ } } })
-  t.match(await run('module-install', await sampleTarball(join(root, 'hello.tgz')), '--offline'), {
+  t.match(await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')), '--offline'), {
     exitCode: 0,
   })
   t.strictSame(requests, [])
@@ -32,7 +32,7 @@ t.test("--offline restores the store from npm's cache, by integrity", async (t) 
   const { directory, run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [sample('1.0.0', { word: '^1.0.0' }), word])
   process.env.npm_config_registry = registry
-  t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello')).exitCode, 0)
   await rm(join(directory, '.app', 'store'), { recursive: true })
   requests.length = 0
   t.match(await run('module-install', '--offline', '--frozen'), {
@@ -64,17 +64,17 @@ t.test('a folder of tarballs works as a registry of modules and dependencies', a
   await writeFile(join(folder, 'broken.tgz'), 'no tarball')
   await writeFile(join(folder, 'read.me'), 'no package')
   await writeFile(join(directory, '.npmrc'), `registry=file:./packages\n@other:registry=${registry}\n`)
-  const outcome = await run('module-install', '@acme/hello@^1', '--offline')
+  const outcome = await run('module-install', '--yes', '@acme/hello@^1', '--offline')
   t.match(outcome, {
     exitCode: 0,
     json: { installed: [{ version: '1.4.0', origin: join(folder, 'b.tgz') }] },
   })
   const { hello } = (await readLockFile(directory)).modules
   t.match(hello, { spec: '@acme/hello@^1', dependencies: { 'node_modules/word': { version: '1.0.0' } } })
-  t.match(await run('module-install', '@acme/none', '--offline'), { exitCode: 3 })
-  t.match(await run('module-install', '@other/one', '--offline'), { exitCode: 3 })
+  t.match(await run('module-install', '--yes', '@acme/none', '--offline'), { exitCode: 3 })
+  t.match(await run('module-install', '--yes', '@other/one', '--offline'), { exitCode: 3 })
   t.strictSame(requests, [], 'offline, other registries are not asked')
-  t.match(await run('module-install', '@other/one'), { exitCode: 3 })
+  t.match(await run('module-install', '--yes', '@other/one'), { exitCode: 3 })
   t.ok(requests.length > 0)
 
   await rm(join(directory, '.app', 'store'), { recursive: true })
@@ -98,13 +98,13 @@ t.test('--frozen installs exactly what the lock file names', async (t) => {
   const frozen = { exitCode: 4, json: { error: { code: 'frozen' } } }
   t.match(await run('module-install', '--frozen'), { exitCode: 0, json: { installed: [] } }, 'an empty lock')
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  t.equal((await run('module-install', file)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', file)).exitCode, 0)
   const lock = await readFile(join(directory, 'modules.lock.json'), 'utf8')
   await rm(join(directory, '.app', 'store'), { recursive: true })
   t.match(await run('module-install', 'hello', '--frozen'), { exitCode: 0, json: { restored: ['hello'] } })
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
-  t.match(await run('module-install', other, '--frozen'), frozen)
-  t.match(await run('module-install', 'hello@^2', '--frozen'), frozen)
+  t.match(await run('module-install', '--yes', other, '--frozen'), frozen)
+  t.match(await run('module-install', '--yes', 'hello@^2', '--frozen'), frozen)
   await rm(join(directory, '.app', 'store'), { recursive: true })
   await sampleTarball(file, { plugin: 'throw 1' })
   t.match(await run('module-install', '--frozen'), { exitCode: 4, json: { error: { code: 'integrity' } } })

@@ -12,7 +12,7 @@ const storeOf = (directory: string) => readdir(join(directory, '.app', 'store'))
 t.test('a folder is packed, installed, and served at the next start', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await sampleFolder(join(root, 'hello'))
-  const { exitCode, json } = await run('module-install', join(root, 'hello'))
+  const { exitCode, json } = await run('module-install', '--yes', join(root, 'hello'))
   t.equal(exitCode, 0)
   t.match(json, {
     generation: 1,
@@ -32,10 +32,10 @@ t.test('a folder is packed, installed, and served at the next start', async (t) 
 t.test('a repeated installation has nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'))
-  await run('module-install', folder)
+  await run('module-install', '--yes', folder)
   const lock = await readLockFile(directory)
   for (const name of [folder, 'hello', 'hello@^1']) {
-    const { exitCode, json } = await run('module-install', name)
+    const { exitCode, json } = await run('module-install', '--yes', name)
     t.equal(exitCode, 0, name)
     t.match(json, { installed: [], unchanged: ['hello'], generation: 1 }, name)
   }
@@ -47,9 +47,12 @@ t.test('several modules are one change: all or none', async (t) => {
   const a = await sampleTarball(join(root, 'a.tgz'), { id: 'a' })
   const b = await sampleTarball(join(root, 'b.tgz'), { id: 'b' })
   const bad = await sampleTarball(join(root, 'bad.tgz'), { id: 'bad', plugin: 'throw new Error("no")' })
-  t.equal((await run('module-install', a, bad)).exitCode, 4)
+  t.equal((await run('module-install', '--yes', a, bad)).exitCode, 4)
   t.strictSame((await readLockFile(directory)).modules, {})
-  t.match((await run('module-install', a, b)).json, { generation: 1, installed: [{ id: 'a' }, { id: 'b' }] })
+  t.match((await run('module-install', '--yes', a, b)).json, {
+    generation: 1,
+    installed: [{ id: 'a' }, { id: 'b' }],
+  })
 })
 
 t.test(
@@ -59,7 +62,7 @@ t.test(
     const { 'package.json': json, ...files } = sampleFiles() as { 'package.json': string }
     const { registry } = await fakeRegistry(t, [published(JSON.parse(json), files)])
     process.env.npm_config_registry = registry
-    t.equal((await run('module-install', '@acme/hello@^1')).exitCode, 0)
+    t.equal((await run('module-install', '--yes', '@acme/hello@^1')).exitCode, 0)
     t.equal((await readLockFile(directory)).modules.hello?.spec, '@acme/hello@^1')
 
     await rm(join(directory, '.app', 'store'), { recursive: true })
@@ -72,7 +75,7 @@ t.test(
 
 t.test('an altered file in the store is noticed and restored', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const [name] = (await storeOf(directory)) as [string]
   await writeFile(join(directory, '.app', 'store', name, 'index.js'), 'altered')
   t.match((await run('module-install', 'hello')).json, { restored: ['hello'] })
@@ -82,7 +85,7 @@ t.test('an altered file in the store is noticed and restored', async (t) => {
 t.test('a source that differs from the lock file is refused', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  await run('module-install', file)
+  await run('module-install', '--yes', file)
   await rm(join(directory, '.app', 'store'), { recursive: true })
   await sampleTarball(file, { plugin: 'throw 1' })
   t.match(await run('module-install'), { exitCode: 4, json: { error: { code: 'integrity' } } })
@@ -114,7 +117,7 @@ t.test('dependencies are installed without their scripts; peers come from the ho
         app.get('/hello', { config: { access: 'public' } }, async () => ({ greeting: greeting() }))
       })`,
   })
-  t.match(await run('module-install', file), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0 })
   const [name] = (await storeOf(directory)) as [string]
   t.strictSame((await readdir(join(directory, '.app', 'store', name, 'node_modules'))).sort(), [
     'greeting',
@@ -135,12 +138,15 @@ t.test('an alias in the config names its target', async (t) => {
   const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
   const aliases = { review: '../mine', circle: 'review' }
   await writeFile(join(directory, 'app.config.json'), JSON.stringify({ ...config, aliases }))
-  t.match(await run('module-install', 'circle'), { exitCode: 4, json: { error: { code: 'refused-source' } } })
-  t.match(await run('module-install', 'review@^2'), {
+  t.match(await run('module-install', '--yes', 'circle'), {
+    exitCode: 4,
+    json: { error: { code: 'refused-source' } },
+  })
+  t.match(await run('module-install', '--yes', 'review@^2'), {
     exitCode: 3,
     json: { error: { code: 'no-such-version' } },
   })
-  t.match(await run('module-install', 'review'), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', 'review'), { exitCode: 0 })
 })
 
 t.test('a name in the index resolves to the workspace folder of this checkout', async (t) => {
@@ -173,8 +179,8 @@ t.test(
     const one = await sampleTarball(join(root, 'one.tgz'))
     await cp(one, join(root, 'copy.tgz'))
     const two = await sampleTarball(join(root, 'two.tgz'), { version: '2.0.0' })
-    t.match(await run('module-install', one, two), { exitCode: 2 })
-    t.match(await run('module-install', one, join(root, 'copy.tgz')), {
+    t.match(await run('module-install', '--yes', one, two), { exitCode: 2 })
+    t.match(await run('module-install', '--yes', one, join(root, 'copy.tgz')), {
       exitCode: 0,
       json: { installed: [{ id: 'hello' }] },
     })
@@ -183,7 +189,11 @@ t.test(
 
 t.test('--json prints one document on stdout, and the plan goes to stderr', async (t) => {
   const { root, run } = await testApplication(t)
-  const { stdout, stderr } = await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const { stdout, stderr } = await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'hello.tgz')),
+  )
   t.equal(JSON.parse(stdout).installed.length, 1)
   t.match(stderr, /changes +\+ GET \/hello/)
   t.match(stderr, /to go back +app module-remove hello/)

@@ -26,7 +26,7 @@ t.test('--outdated shows the newest version in the range and the newest of all',
     })
   await pack('1.0.0')
   await writeFile(join(directory, '.npmrc'), '@near:registry=file:../packages\n')
-  t.equal((await run('module-install', '@acme/hello', '@acme/still', '@near/x@~1.0.0')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello', '@acme/still', '@near/x@~1.0.0')).exitCode, 0)
   t.match((await runApp('module-list', '--outdated', '--dir', directory)).stdout, /^Nothing is outdated\.$/m)
 
   packages.push(version('hello', '1.2.0'), version('hello', '2.0.0'))
@@ -79,7 +79,7 @@ t.test('--outdated reads folders and files again, and reports unreachable source
   const folder = await sampleFolder(join(root, 'mine'), { id: 'mine' })
   const file = await sampleTarball(join(root, 'packed.tgz'), { id: 'packed' })
   const gone = await sampleTarball(join(root, 'gone.tgz'), { id: 'gone' })
-  await run('module-install', folder, file, gone, '@acme/hello')
+  await run('module-install', '--yes', folder, file, gone, '@acme/hello')
   await sampleFolder(folder, { id: 'mine', files: { 'note.txt': 'new' } })
   await sampleTarball(file, { id: 'packed', version: '0.9.0' })
   await rm(gone)
@@ -106,7 +106,7 @@ t.test('--outdated reads folders and files again, and reports unreachable source
 t.test('if no source can be reached, the list is printed and the exit code is 3', async (t) => {
   const { root, run, directory } = await testApplication(t)
   const gone = await sampleTarball(join(root, 'gone.tgz'), { id: 'gone' })
-  await run('module-install', gone)
+  await run('module-install', '--yes', gone)
   await rm(gone)
   const { exitCode, json, stderr } = await run('module-list', '--outdated')
   t.equal(exitCode, 3)
@@ -123,7 +123,7 @@ t.test('without modules there is no request', async (t) => {
 
 t.test('module-list has one line a module, and its routes with --verbose', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const list = async (...more: string[]) => (await runApp('list', ...more, '--dir', directory)).stdout
   t.equal(await list(), 'hello  1.0.0  active  1 route\nGeneration 1, not running.\n')
   t.match(await list('--verbose'), /^hello {2}1\.0\.0 {2}active {2}GET \/hello$/m)

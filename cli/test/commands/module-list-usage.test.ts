@@ -14,8 +14,13 @@ t.test('--usage shows what each module has used since the host started', async (
   const { root, directory, run } = await testApplication(t)
 
   t.equal(
-    (await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { id: 'hello', plugin })))
-      .exitCode,
+    (
+      await run(
+        'module-install',
+        '--yes',
+        await sampleTarball(join(root, 'hello.tgz'), { id: 'hello', plugin }),
+      )
+    ).exitCode,
     0,
   )
   t.match(await runApp('module-list', '--usage', '--dir', directory), {
@@ -63,7 +68,7 @@ t.test('--usage shows who takes the processor and who allocates', async (t) => {
     ['nothing', works],
   ] as const) {
     const file = await sampleTarball(join(root, `${id}.tgz`), { id, plugin: plugin.replace('ID', id) })
-    t.match(await run('module-install', file), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', file), { exitCode: 0 })
   }
   await started(t, application)
   const measure = async () => {

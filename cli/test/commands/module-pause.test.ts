@@ -6,7 +6,7 @@ import { sampleTarball } from '../sample-module.ts'
 import { testOnEngines } from '../test-on-engines.ts'
 
 const withHello = copiesOf(async ({ root, run }) =>
-  run('module-install', await sampleTarball(join(root, 'hello.tgz'))),
+  run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz'))),
 )
 
 t.test('every command shows a pause, and enabling the module ends it', async (t) => {
@@ -65,7 +65,10 @@ t.test('a paused module stays paused in an upgrade, and can be disabled', async 
   const running = await runningHost(t, directory)
   await run('module-pause', 'hello')
   const next = await sampleTarball(join(root, 'next.tgz'), { version: '1.0.1' })
-  t.match(await run('module-install', next), { exitCode: 0, json: { paused: ['hello'], disabled: [] } })
+  t.match(await run('module-install', '--yes', next), {
+    exitCode: 0,
+    json: { paused: ['hello'], disabled: [] },
+  })
   t.match((await run('list')).json.modules, [{ version: '1.0.1', state: 'paused' }])
   t.match(await get(running, '/hello'), { status: 503, body: { code: 'module-paused' } })
   t.match(await run('module-disable', 'hello'), { exitCode: 0, json: { changed: ['hello'], live: true } })

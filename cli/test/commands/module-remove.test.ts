@@ -8,7 +8,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 t.test('a module that was removed is nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   await run('module-remove', 'hello')
   for (const name of ['hello', '@acme/hello'])
     t.match(await run('module-remove', name), { exitCode: 0, json: { removed: [], absent: [name] } })
@@ -19,7 +19,7 @@ t.test('what was never installed is nothing to do, but a name like an installed 
   const { root, directory, run } = await testApplication(t)
   for (const words of [['hello'], ['api-cart', '@acme/none'], ['--purge', 'hello', '--yes']])
     t.match(await run('module-remove', ...words), { exitCode: 0, json: { removed: [] } })
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   for (const words of [['helo'], ['hello', 'helo'], ['--purge', 'helo']]) {
     t.match(await run('module-remove', ...words), {
       exitCode: 3,
@@ -32,7 +32,7 @@ t.test('what was never installed is nothing to do, but a name like an installed 
 t.test('several modules are removed as one change, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   for (const id of ['a', 'b', 'c'])
-    await run('module-install', await sampleTarball(join(root, `${id}.tgz`), { id }))
+    await run('module-install', '--yes', await sampleTarball(join(root, `${id}.tgz`), { id }))
   const { exitCode, json } = await run('module-remove', 'a', '@acme/c', 'a')
   t.equal(exitCode, 0)
   t.match(json, { generation: 4, removed: ['a', 'c'], absent: [] })
@@ -61,7 +61,7 @@ t.test(
       JSON.parse(await readFile(join(directory, '.app', 'app.config.schema.json'), 'utf8')).properties.modules
         .properties
     t.strictSame(await settings(), {})
-    await run('module-install', file)
+    await run('module-install', '--yes', file)
     t.strictSame(await settings(), { hello: schema })
     await run('module-remove', 'hello')
     t.strictSame(await settings(), {})
@@ -71,16 +71,16 @@ t.test(
 t.test('live says whether a host serves the generation, also when there was nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  t.match((await run('module-install', file)).json, { live: false })
-  t.match((await run('module-install', file)).json, { live: false, unchanged: ['hello'] })
+  t.match((await run('module-install', '--yes', file)).json, { live: false })
+  t.match((await run('module-install', '--yes', file)).json, { live: false, unchanged: ['hello'] })
   t.match(
     (await runApp('module-remove', 'hello', '--dir', directory)).stdout,
     /The application is not running/,
   )
   t.match((await run('module-remove', 'hello')).json, { live: false, absent: ['hello'] })
-  await run('module-install', file)
+  await run('module-install', '--yes', file)
   await runningHost(t, directory)
-  t.match((await run('module-install', file)).json, { live: true, unchanged: ['hello'] })
+  t.match((await run('module-install', '--yes', file)).json, { live: true, unchanged: ['hello'] })
   t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /host no longer serves it/)
   t.match((await run('module-remove', 'hello')).json, { live: true, absent: ['hello'] })
 })

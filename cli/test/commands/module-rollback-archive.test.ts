@@ -34,8 +34,8 @@ const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
 const upgraded = copiesOf(async (application) => {
   const { directory, run } = application
   const { v1, v2 } = await versionsOfNote(application, 'ALTER TABLE note DROP COLUMN colour')
-  await run('module-install', v1)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v1)
+  await run('module-install', '--yes', v2)
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
   for (let time = 0; time < 3; time++) await post(host.url)
   await host.close()

@@ -36,9 +36,9 @@ async function count(directory: string): Promise<number | undefined> {
 const upgraded = copiesOf(async (application) => {
   const { directory, run } = application
   const { v1, v2 } = await versionsOfNote(application, undefined)
-  await run('module-install', v1)
+  await run('module-install', '--yes', v1)
   await write(directory, 2)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v2)
   await write(directory, 3)
 })
 

@@ -12,7 +12,7 @@ t.test('the previous version and its schema return at once, and the data stay', 
   const { directory, run, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1')
   const running = await runningHost(t, directory)
   await post(running.url)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v2)
   t.match((await get(running, '/note')).body, { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] })
   t.match(await run('module-rollback'), {
     exitCode: 0,
@@ -47,7 +47,7 @@ t.test('an irreversible migration is a refusal, and nothing changes', async (t) 
 t.test('an unknown generation is not found', async (t) => {
   const { run, v1 } = await noteVersions(t, undefined)
   t.match(await run('module-rollback'), { exitCode: 3, json: { error: { code: 'no-such-generation' } } })
-  await run('module-install', v1)
+  await run('module-install', '--yes', v1)
   t.match(await run('module-rollback', '7'), { exitCode: 3 })
   t.match(await run('module-rollback', 'one'), { exitCode: 2 })
 })
@@ -55,8 +55,8 @@ t.test('an unknown generation is not found', async (t) => {
 t.test('the history has the time, the command and the changes', async (t) => {
   const { run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   t.match((await run('module-history')).json, { generation: 0, generations: [] })
-  await run('module-install', v1)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v1)
+  await run('module-install', '--yes', v2)
   await run('module-disable', 'note')
   await run('module-enable', 'note')
   await run('module-remove', 'note')
@@ -76,7 +76,7 @@ t.test('packages without a recent generation are removed from the store', async 
   const { root, directory, run } = await noteVersions(t, undefined, 'v1')
   await run('module-remove', 'note')
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
-  await run('module-install', other)
+  await run('module-install', '--yes', other)
   const inStore = async () =>
     (await readdir(join(directory, '.app', 'store'))).filter((name) => name.includes('note'))
   for (const command of ['module-disable', 'module-enable', 'module-disable']) {
@@ -91,7 +91,7 @@ t.test('a running host rolls back and forward, also over a removal and a disable
   const { directory, run, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour', 'v1')
   const running = await runningHost(t, directory)
   await post(running.url)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v2)
   const [one, two] = [
     { version: '1.0.0', notes: [{ body: 'kept' }] },
     { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] },
@@ -111,9 +111,9 @@ t.test('a running host rolls back and forward, also over a removal and a disable
 t.test('installing an older package keeps the newer schema, and rollback undoes it', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const running = await runningHost(t, directory)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v2)
   await post(running.url)
-  t.match(await run('module-install', v1), {
+  t.match(await run('module-install', '--yes', v1), {
     exitCode: 0,
     json: { installed: [{ version: '1.0.0', replaces: '2.0.0' }], live: true },
   })

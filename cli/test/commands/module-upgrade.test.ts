@@ -18,7 +18,7 @@ async function outdated(t: Test, ...since: string[]) {
   const packages = [version('1.0.0')]
   const { registry } = await fakeRegistry(t, packages)
   process.env.npm_config_registry = registry
-  t.equal((await application.run('module-install', '@acme/hello')).exitCode, 0)
+  t.equal((await application.run('module-install', '--yes', '@acme/hello')).exitCode, 0)
   packages.push(...since.map(version))
   return application
 }
@@ -62,7 +62,7 @@ t.test('upgrade installs a named version, also outside the range, and keeps its 
 t.test('upgrade reads a folder again', async (t) => {
   const { root, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'mine'))
-  await run('module-install', folder)
+  await run('module-install', '--yes', folder)
   t.match(await run('module-upgrade', 'hello'), { json: { installed: [], unchanged: ['hello'] } })
   await sampleFolder(folder, { version: '1.0.1' })
   t.match(await run('module-upgrade', 'hello'), {
@@ -84,7 +84,7 @@ t.test('upgrade reads a folder again', async (t) => {
 t.test('--dry-run prints the plan and changes nothing', async (t) => {
   const { directory, run } = await outdated(t, '1.1.0')
   const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
-  for (const command of [['module-upgrade'], ['module-install', '@acme/hello@1.1.0']]) {
+  for (const command of [['module-upgrade'], ['module-install', '--yes', '@acme/hello@1.1.0']]) {
     const { exitCode, json, stderr } = await run(...command, '--dry-run')
     t.equal(exitCode, 0)
     t.match(json, {

@@ -6,7 +6,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 t.test('the document has the routes of installed modules, with and without a host', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const alone = await run('openapi')
   t.equal(alone.exitCode, 0)
   t.match(alone.json, { openapi: /^3\.1/, paths: { '/hello': { get: {} } } })

@@ -11,7 +11,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 t.test('restore replaces data and lock file as a new generation, and keeps the replaced data', async (t) => {
   const { root, directory, run, file } = await backedUp(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   t.equal(await count(t, directory), 5)
   const previous = join('data', 'app.db.before-generation-3')
   t.match(await run('restore', file), {
@@ -114,10 +114,10 @@ t.test('restore brings back the data of a purged module, and the module serves t
   })
   t.match(await run('restore', archive), { exitCode: 0, json: { tables: [] } })
   t.match((await runWithoutHost(directory, 'schema')).ledger.at(-1), { module: 'entry', name: '001-entry' })
-  await run('module-install', join(root, 'entry.tgz'))
+  await run('module-install', '--yes', join(root, 'entry.tgz'))
   t.equal(await count(t, directory), 5)
   await run('module-remove', '--purge', 'entry')
-  await run('module-install', join(root, 'entry.tgz'))
+  await run('module-install', '--yes', join(root, 'entry.tgz'))
   t.match(await run('restore', archive), {
     exitCode: 4,
     json: { error: { message: /001-entry is applied/ } },

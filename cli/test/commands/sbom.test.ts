@@ -40,7 +40,7 @@ t.test('sbom prints the host, the modules and their dependencies', async (t) => 
   const hello = published(JSON.parse(json as string), files)
   process.env.npm_config_registry = (await fakeRegistry(t, [hello, word, deep])).registry
   const mine = await sampleTarball(join(root, 'mine.tgz'), { id: 'mine' })
-  const installed = await run('module-install', '@acme/hello', mine)
+  const installed = await run('module-install', '--yes', '@acme/hello', mine)
   t.equal(installed.exitCode, 0, installed.stdout)
 
   const { exitCode, json: bom } = await run('sbom')

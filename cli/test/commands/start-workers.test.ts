@@ -100,7 +100,7 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
 
   await t.test('a change reaches every process, or none', async (t) => {
     const first = await sampleFolder(join(root, 'hello-1'))
-    t.match(await run('module-install', first), { exitCode: 0, json: { live: true } })
+    t.match(await run('module-install', '--yes', first), { exitCode: 0, json: { live: true } })
     t.match(
       (await state()).workers.map(({ generation }) => generation),
       [1, 1],
@@ -116,7 +116,7 @@ t.test('the life of a host of several processes', { skip: skipPostgres }, async 
       return { version: '2.0.0' }
     })`,
     })
-    const refused = await run('module-install', bad)
+    const refused = await run('module-install', '--yes', bad)
     t.match(refused, { exitCode: 5, json: { error: { message: /on purpose|500/ } } }, refused.stdout)
     t.match(
       (await state()).workers.map(({ generation }) => generation),

@@ -36,7 +36,7 @@ const prepared = copiesOf(async ({ root, run }) => {
       app.post('/slow/read', { config: { access: 'public' } }, () => context.database.one(sql\`
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT max(i) AS last FROM n\`))`,
   })
-  const installed = await run('module-install', slow)
+  const installed = await run('module-install', '--yes', slow)
   if (installed.exitCode !== 0) throw new Error(installed.stdout)
 })
 

@@ -19,7 +19,7 @@ t.test(
       for (const role of [eve, ann]) await execute(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`)
     })
     await useDatabase(directory, Object.assign(new URL(url), { username: ann, password: 'ann' }).href)
-    for (const version of [v1, v2]) t.match(await run('module-install', version), { exitCode: 0 })
+    for (const version of [v1, v2]) t.match(await run('module-install', '--yes', version), { exitCode: 0 })
     await execute(`INSERT INTO note (body) VALUES ('kept');
     GRANT SELECT, REFERENCES ON note TO ${eve};
     SET ROLE ${eve};

@@ -17,7 +17,7 @@ async function notes(t: Test) {
   const application = await noteVersions(t, undefined)
   const database = await temporarySchema(t)
   await useDatabase(application.directory, database.url)
-  t.match(await application.run('module-install', application.v1), { exitCode: 0 })
+  t.match(await application.run('module-install', '--yes', application.v1), { exitCode: 0 })
   const count = async () => Number((await database.execute('SELECT count(*) FROM note'))[0].count)
   const write = (times: number) =>
     database.execute(`INSERT INTO note (body) SELECT 'kept ' || n FROM generate_series(1, ${times}) AS n`)
@@ -98,7 +98,7 @@ t.test(
           'DROP TABLE tally_change; ALTER TABLE tally DROP COLUMN node',
       },
     })
-    t.match(await run('module-install', module), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', module), { exitCode: 0 })
     await execute(`INSERT INTO tally_change VALUES ('a'), ('b'); INSERT INTO tally VALUES ('c', 'here')`)
     const file = join(root, 'backup.tgz')
     t.match(await run('backup', file), { exitCode: 0 })
@@ -125,7 +125,7 @@ t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   const { exitCode, json } = await run('module-remove', '--purge', 'note')
   t.equal(exitCode, 0)
   t.match(json.purged, [{ module: 'note', tables: ['note'] }])
-  t.match(await run('module-install', v1), { exitCode: 0, json: { live: true } })
+  t.match(await run('module-install', '--yes', v1), { exitCode: 0, json: { live: true } })
   t.equal(await count(), 0)
   await host.close()
   const archive = join(directory, json.purged[0].archive)
@@ -135,7 +135,7 @@ t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   })
   t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
   t.match(await run('restore', archive), { exitCode: 0, json: { tables: ['note'] } })
-  t.match(await run('module-install', v1), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', v1), { exitCode: 0 })
   t.equal(await count(), 3)
 })
 
@@ -144,8 +144,8 @@ t.test('the archive before a down migration restores the rows', { skip }, async 
   const { directory, run, v1, v2 } = application
   const { url, execute } = await temporarySchema(t)
   await useDatabase(directory, url)
-  await run('module-install', v1)
-  await run('module-install', v2)
+  await run('module-install', '--yes', v1)
+  await run('module-install', '--yes', v2)
   await execute(`INSERT INTO note (body, colour) VALUES ('kept', 'red'), ('kept', 'green')`)
   const drops = [{ table: 'note', column: 'colour', rows: 2 }]
   t.match(await run('module-rollback', '--dry-run'), { json: { plan: { drops } } })
@@ -160,7 +160,7 @@ t.test('the archive before a down migration restores the rows', { skip }, async 
 t.test('the snapshot before a migration restores data and modules', { skip }, async (t) => {
   const { directory, run, v2, write, count, schema } = await notes(t)
   await write(2)
-  t.match(await run('module-install', v2), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', v2), { exitCode: 0 })
   await write(3)
   t.match(await run('module-rollback'), {
     exitCode: 4,

@@ -51,7 +51,7 @@ t.test('what cannot be purged is not removed: the database is gone', async (t) =
 
 t.test('a module without tables is removed with --purge before any database exists', async (t) => {
   const { root, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   t.match(await run('module-remove', '--purge', 'hello'), {
     exitCode: 0,
     json: { removed: ['hello'], purged: [] },
@@ -60,7 +60,7 @@ t.test('a module without tables is removed with --purge before any database exis
 
 t.test('a running host purges without a failed request', async (t) => {
   const { root, directory, run } = await backedUp(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const host = await runningHost(t, directory)
   let isOver = false
   const statuses = new Set<number>()
@@ -88,7 +88,10 @@ t.test('a module with tables that others refer to is neither purged nor removed'
     manifest: { tables: 'other', migrations: 'migrations' },
     files: { 'migrations/001-other.sql': 'CREATE TABLE other (entry INTEGER REFERENCES entry (id))' },
   }
-  t.equal((await run('module-install', await sampleTarball(join(root, 'other.tgz'), other))).exitCode, 0)
+  t.equal(
+    (await run('module-install', '--yes', await sampleTarball(join(root, 'other.tgz'), other))).exitCode,
+    0,
+  )
   t.match(await run('module-remove', '--purge', 'entry'), {
     exitCode: 4,
     json: { error: { code: 'not-purgeable', message: /"other" refers to "entry"/ } },
@@ -113,7 +116,7 @@ t.test('modules that refer to each other are neither purged nor removed', async 
       },
     })
   const files = [await referring('one', 'two'), await referring('two', 'one')]
-  t.equal((await run('module-install', ...files)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', ...files)).exitCode, 0)
   t.match(await run('module-remove', '--purge', 'one', 'two'), {
     exitCode: 4,
     json: { error: { code: 'not-purgeable', message: /"two" refers to "one"/ } },
@@ -165,7 +168,7 @@ t.test(
   async (t) => {
     const { directory, root, run, v1 } = await noteVersions(t, undefined)
     await usePostgres(t, directory)
-    await run('module-install', v1)
+    await run('module-install', '--yes', v1)
     const copy = join(root, 'copy')
     await cp(directory, copy, { recursive: true })
     const other = await runningHost(t, copy)
@@ -189,7 +192,7 @@ t.test(
     const { directory, run, v1 } = await noteVersions(t, undefined)
     const { url, execute } = await temporarySchema(t)
     await useDatabase(directory, url)
-    await run('module-install', v1)
+    await run('module-install', '--yes', v1)
     await execute('CREATE VIEW report AS SELECT count(*) FROM note')
     t.match(await run('module-remove', '--purge', 'note'), {
       exitCode: 4,
@@ -206,6 +209,6 @@ t.test('without --purge the data stay for a later installation', async (t) => {
   t.match(await run('module-remove', 'entry'), { exitCode: 0, json: { purged: [] } })
   t.ok(await hasTables(directory))
   await write(directory, 1)
-  await run('module-install', join(root, 'entry.tgz'))
+  await run('module-install', '--yes', join(root, 'entry.tgz'))
   t.equal(await count(t, directory), 6)
 })

@@ -38,7 +38,7 @@ async function installed(t: Test) {
   const { registry } = await fakeRegistry(t, [published(JSON.parse(json as string), files), ...words])
   process.env.npm_config_registry = registry
   const mine = await sampleTarball(join(application.root, 'mine.tgz'), { id: 'mine' })
-  t.equal((await application.run('module-install', '@acme/hello', mine)).exitCode, 0)
+  t.equal((await application.run('module-install', '--yes', '@acme/hello', mine)).exitCode, 0)
   return { ...application, packages: registry }
 }
 

@@ -55,9 +55,9 @@ t.test('every failure is a sentence and has a hint', async (t) => {
 
   for (const [name, options] of Object.entries(samples)) {
     const folder = await sampleFolder(join(root, name), options)
-    await fails(`folder ${name}`, run('module-install', folder))
+    await fails(`folder ${name}`, run('module-install', '--yes', folder))
     const file = await sampleTarball(join(root, `${name}.tgz`), options)
-    await fails(`file ${name}`, run('module-install', file))
+    await fails(`file ${name}`, run('module-install', '--yes', file))
   }
   await mkdir(join(root, 'nothing'))
   const specs = ['./no', 'x y', 'a/b', 'api-crat', 'weather', 'npm:left-pad', 'npm:left-pod', '@acme/x@^9']

@@ -57,7 +57,7 @@ async function preparedApplication(t: Test) {
     manifest: { tables: 'kept', migrations: 'migrations' },
     files: { 'migrations/001-row.sql': 'CREATE TABLE kept_row (a TEXT);' },
   })
-  t.equal((await application.run('module-install', kept)).exitCode, 0)
+  t.equal((await application.run('module-install', '--yes', kept)).exitCode, 0)
   return application
 }
 
@@ -70,7 +70,7 @@ async function attempt(t: Test, hostile: Hostile, root: string, directory: strin
   const canary = `import { writeFileSync as leaveTrace } from 'node:fs'; try { leaveTrace(${JSON.stringify(ran)}, '') } catch {}\n`
   const text = await spec({ t, folder, canary, canaryCommand: `touch ${JSON.stringify(ran)}` })
   const before = await contentsOf(directory)
-  const outcome = await runApp('module-install', text, '--json', '--dir', directory)
+  const outcome = await runApp('module-install', '--yes', text, '--json', '--dir', directory)
   if (probed) t.match(outcome.stderr, /^ {2}to go back /m, 'after its plan')
   t.match(outcome.json, { error: { code, message, exitCode, hint: String } })
   t.equal(outcome.exitCode, exitCode)

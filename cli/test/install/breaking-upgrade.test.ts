@@ -127,7 +127,7 @@ const byProbe = [
 async function outdated(t: Test) {
   const application = await testApplication(t)
   const file = join(application.root, 'shop.tgz')
-  t.equal((await application.run('module-install', await sampleTarball(file, first))).exitCode, 0)
+  t.equal((await application.run('module-install', '--yes', await sampleTarball(file, first))).exitCode, 0)
   await sampleTarball(file, second)
   return application
 }
@@ -187,10 +187,13 @@ t.test('--fail-on-breaking refuses breaking changes only, also in scripts and dr
   t.match(await run('module-upgrade', '--fail-on-breaking'), refused)
   t.match(await run('module-upgrade', '--fail-on-breaking', '--yes'), refused)
   t.match(await run('module-upgrade', '--fail-on-breaking', '--dry-run'), refused)
-  t.match(await run('module-install', join(root, 'shop.tgz'), '--fail-on-breaking'), refused)
+  t.match(await run('module-install', '--yes', join(root, 'shop.tgz'), '--fail-on-breaking'), refused)
   t.strictSame(await readLockFile(directory), before)
   const hello = join(root, 'hello.tgz')
-  t.equal((await run('module-install', await sampleTarball(hello), '--fail-on-breaking')).exitCode, 0)
+  t.equal(
+    (await run('module-install', '--yes', await sampleTarball(hello), '--fail-on-breaking')).exitCode,
+    0,
+  )
   const guarded = "app.get('/hello', { config: { access: 'hello:read' } }, async () => ({}))"
   await sampleTarball(hello, { version: '1.1.0', plugin: guarded })
   for (const more of [['--dry-run'], []]) {
@@ -224,7 +227,7 @@ t.test('an older version changes no table: the schema stays newer', async (t) =>
 t.test('an upgrade that breaks nothing does not ask', async (t) => {
   const { root, directory } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  t.equal((await runApp('module-install', file, '--dir', directory)).exitCode, 0)
+  t.equal((await runApp('module-install', '--yes', file, '--dir', directory)).exitCode, 0)
   await sampleTarball(file, { version: '1.1.0' })
   const { exitCode, said } = await upgradeAt('n', '--dir', directory)
   t.equal(exitCode, 0)

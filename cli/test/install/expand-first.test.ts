@@ -52,7 +52,12 @@ async function applicationWith(t: Test, options: SampleOptions) {
   let count = 0
   const install = async (module: SampleOptions, ...more: string[]) => {
     count += 1
-    return await run('module-install', await sampleTarball(join(root, `${count}.tgz`), module), ...more)
+    return await run(
+      'module-install',
+      '--yes',
+      await sampleTarball(join(root, `${count}.tgz`), module),
+      ...more,
+    )
   }
   t.match(await install(options), { exitCode: 0 })
   return { root, directory, run, install }
@@ -137,9 +142,11 @@ t.test('a version that does not serve blocks no upgrade', async (t) => {
         })
       })`
     const file = await sampleTarball(join(root, 'a.tgz'), note('1.0.0', '', {}, { main }))
-    t.match(await run('module-install', file), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', file), { exitCode: 0 })
     await writeFile(join(root, 'down'), '')
-    t.match(await run('module-install', await sampleTarball(join(root, 'b.tgz'), next())), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', await sampleTarball(join(root, 'b.tgz'), next())), {
+      exitCode: 0,
+    })
     t.equal(await applied(directory), 2)
   })
   await t.test('damaged in the store', async (t) => {
@@ -158,7 +165,7 @@ t.test('the message names the one of two modules that breaks its previous versio
     await sampleTarball(join(root, 'x.tgz'), { id: 'hello', version: '2.0.0' }),
     await sampleTarball(join(root, 'y.tgz'), note('2.0.0', 'SELECT text FROM note', rename)),
   ]
-  t.match(await run('module-install', ...files), {
+  t.match(await run('module-install', '--yes', ...files), {
     exitCode: 4,
     json: { error: { code: 'breaks-previous', message: /^The upgrade of note to 2\.0\.0/ } },
   })

@@ -80,7 +80,11 @@ for (const [name, [options, code, message]] of Object.entries(refusals)) {
       )
     }
     const running = await runningHost(t, directory)
-    const outcome = await run('module-install', await sampleTarball(join(root, 'hello.tgz'), options))
+    const outcome = await run(
+      'module-install',
+      '--yes',
+      await sampleTarball(join(root, 'hello.tgz'), options),
+    )
     t.match(outcome, { exitCode: 4, json: { error: { code, message, exitCode: 4, hint: String } } })
     t.strictSame((await readLockFile(directory)).generation, 0)
     t.strictSame(await storeOf(directory), [])
@@ -98,15 +102,17 @@ t.test('paths and tables of another module are refused', async (t) => {
       manifest: { routes: [`GET ${path}`], ...more },
     })
   const a = await make('a', '/x/:id', { tables: 'shop' })
-  t.equal((await run('module-install', a)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', a)).exitCode, 0)
   const conflict = { exitCode: 4, json: { error: { code: 'conflict' } } }
   for (const path of ['/x/:other', '/x/total', '/x/:id/more', '/x'])
-    t.match(await run('module-install', await make('b', path)), conflict)
-  t.match(await run('module-install', await make('c', '/c', { tables: 'shop_cart' })), conflict)
-  t.match(await run('module-install', await make('d', '/d', { tables: 'shop' })), conflict)
-  t.match(await run('module-install', await make('e', '/e', { tables: 'shopping' })), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', await make('b', path)), conflict)
+  t.match(await run('module-install', '--yes', await make('c', '/c', { tables: 'shop_cart' })), conflict)
+  t.match(await run('module-install', '--yes', await make('d', '/d', { tables: 'shop' })), conflict)
+  t.match(await run('module-install', '--yes', await make('e', '/e', { tables: 'shopping' })), {
+    exitCode: 0,
+  })
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'a', name: '@other/a' })
-  t.match(await run('module-install', other), { exitCode: 4, json: { error: { code: 'id-taken' } } })
+  t.match(await run('module-install', '--yes', other), { exitCode: 4, json: { error: { code: 'id-taken' } } })
 })
 
 t.test('a contract can be provided in the same change or earlier', async (t) => {
@@ -124,11 +130,11 @@ t.test('a contract can be provided in the same change or earlier', async (t) => 
     id: 'stock',
     manifest: { provides: { stock: '1.1.0' } },
   })
-  t.match(await run('module-install', user, old), {
+  t.match(await run('module-install', '--yes', user, old), {
     exitCode: 4,
     json: { error: { code: 'contract-missing', message: /stock \(0\.9\.0\)/ } },
   })
-  t.match(await run('module-install', user, provider), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', user, provider), { exitCode: 0 })
   t.match(await run('module-remove', 'stock'), {
     exitCode: 4,
     json: { error: { code: 'required', message: /user/ } },
@@ -139,7 +145,7 @@ t.test('a contract can be provided in the same change or earlier', async (t) => 
 t.test('an unsafe tarball is refused and leaves nothing behind', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await writeFile(join(root, 'bad.tgz'), packed({ ...sampleFiles(), '../../escape': 'x' }))
-  t.match(await run('module-install', join(root, 'bad.tgz')), {
+  t.match(await run('module-install', '--yes', join(root, 'bad.tgz')), {
     exitCode: 4,
     json: { error: { code: 'unsafe-package' } },
   })
@@ -154,6 +160,6 @@ t.test('a package with another name than in its registry is refused', async (t) 
   const honest = published(JSON.parse(json), files)
   const { registry } = await fakeRegistry(t, [{ ...honest, json: { name: '@acme/hello', version: '1.0.0' } }])
   process.env.npm_config_registry = registry
-  const outcome = await run('module-install', '@acme/hello')
+  const outcome = await run('module-install', '--yes', '@acme/hello')
   t.match(outcome, { exitCode: 4, json: { error: { message: /its name is @acme\/other/ } } })
 })

@@ -39,6 +39,7 @@ t.test('no script of a module or of its dependencies ever runs', async (t) => {
 
   const outcome = await run(
     'module-install',
+    '--yes',
     await sampleFolder(join(root, 'folder'), module('folder')),
     await sampleTarball(join(root, 'packed.tgz'), module('packed')),
     '@acme/registered',

@@ -24,7 +24,7 @@ async function waiting(t: Parameters<typeof testApplication>[0]) {
 t.test('a second command is busy, and the message names the first one', async (t) => {
   const { directory, run, hold, asked } = await waiting(t)
   const release = hold()
-  const first = startApp(t, ['module-install', '@acme/hello', '--json', '--dir', directory])
+  const first = startApp(t, ['module-install', '--yes', '@acme/hello', '--json', '--dir', directory])
   await asked(/\.tgz$/)
   for (const command of [
     ['module-install', 'api-cart'],
@@ -46,10 +46,13 @@ t.test(
   'after kill -9 the application is as before, and the next command cleans up and says so',
   async (t) => {
     const { root, directory, run, hold, asked } = await waiting(t)
-    t.equal((await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))).exitCode, 0)
+    t.equal(
+      (await run('module-install', '--yes', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))).exitCode,
+      0,
+    )
     const previous = await readFile(join(directory, 'modules.lock.json'), 'utf8')
     const release = hold()
-    const killed = startApp(t, ['module-install', '@acme/hello', '--dir', directory])
+    const killed = startApp(t, ['module-install', '--yes', '@acme/hello', '--dir', directory])
     // The package itself is let through, its dependency is not: it lies in staging then.
     await asked(/\.tgz$/)
     release()
@@ -62,7 +65,7 @@ t.test(
     t.ok((await storeOf(directory)).some((name) => name.startsWith('.staging-')))
     await writeFile(join(directory, 'modules.lock.json.1.tmp'), 'half a lo')
     await mkdir(join(directory, '.app', '.temporary-0123456789abcdef', 'empty'), { recursive: true })
-    const next = await run('module-install', 'a')
+    const next = await run('module-install', '--yes', 'a')
     t.equal(next.exitCode, 0)
     t.match(next.stderr, /interrupted/)
     t.notOk((await storeOf(directory)).some((name) => name.startsWith('.staging-')))
@@ -76,7 +79,7 @@ t.test(
   'if a command is killed before it writes its journal, the next command removes its packages again',
   async (t) => {
     const { root, directory, run } = await testApplication(t)
-    await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
+    await run('module-install', '--yes', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
     const stored = await storeOf(directory)
     await mkdir(join(directory, '.app', 'store', '@acme+b@1.0.0-0123456789abcdef'))
     t.equal((await run('module-install')).exitCode, 0)
@@ -90,7 +93,7 @@ t.test('after kill -9 at any moment, lock file and store match', async (t) => {
     await sampleTarball(join(root, '1.tgz')),
     await sampleTarball(join(root, '2.tgz'), { version: '2.0.0' }),
   ]
-  await run('module-install', files[0] as string)
+  await run('module-install', '--yes', files[0] as string)
   let ended: unknown = 'SIGKILL'
   // A moment is a count of changes in the application's folder; the last one is never reached. A few are enough
   // here: `npm run verify -- kill` tries system calls.
@@ -98,6 +101,7 @@ t.test('after kill -9 at any moment, lock file and store match', async (t) => {
     const { version } = (await run('module-list')).json.modules[0]
     const installing = startApp(t, [
       'module-install',
+      '--yes',
       files[version === '1.0.0' ? 1 : 0] as string,
       '--dir',
       directory,
@@ -122,7 +126,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   t.test(`${signal} ends the command at once and releases the lock`, async (t) => {
     const { directory, run, hold, asked } = await waiting(t)
     hold()
-    const interrupted = startApp(t, ['module-install', '@acme/hello', '--dir', directory])
+    const interrupted = startApp(t, ['module-install', '--yes', '@acme/hello', '--dir', directory])
     await asked(/^\/@acme/)
     t.ok((await readdir(join(directory, '.app'))).includes('lock.owner'))
     interrupted.child.kill(signal)

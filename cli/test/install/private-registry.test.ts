@@ -64,7 +64,7 @@ t.test('a private registry gets its token for a module, and no other server gets
   const { directory, run } = await boundApplication(t, '@acme', own.host, host)
 
   process.env.REGISTRY_TOKEN = own.token
-  const outcome = await run('module-install', '@acme/hello')
+  const outcome = await run('module-install', '--yes', '@acme/hello')
   t.equal(outcome.exitCode, 0, outcome.stdout)
   t.match((await readLockFile(directory)).modules.hello, { version: '1.0.0', spec: '@acme/hello@^1.0.0' })
   await own.publish(module({ word: '^1.0.0' }, '1.1.0'))
@@ -91,12 +91,12 @@ t.test('a wrong or missing token is reported, and no other registry gets a reque
   const { run } = await boundApplication(t, '@acme', own.host, host)
   for (const token of ['wrong', '']) {
     process.env.REGISTRY_TOKEN = token
-    const outcome = await run('module-install', '@acme/hello')
+    const outcome = await run('module-install', '--yes', '@acme/hello')
     t.match(outcome, { exitCode: 3, json: { error: { code: 'unauthorized', hint: /_authToken/ } } })
     t.notOk(outcome.stdout.includes(own.token))
   }
   process.env.REGISTRY_TOKEN = own.token
-  t.match(await run('module-install', '@acme/none'), {
+  t.match(await run('module-install', '--yes', '@acme/none'), {
     exitCode: 3,
     json: { error: { code: 'no-such-version' } },
   })
@@ -116,7 +116,7 @@ t.test('a token does not follow a tarball, or a redirection, to another host', a
       })
       const { run } = await boundApplication(t, '@acme', own.host, elsewhere.host)
       process.env.REGISTRY_TOKEN = 'secret-of-ours'
-      t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+      t.equal((await run('module-install', '--yes', '@acme/hello')).exitCode, 0)
       t.ok(own.asked.some(({ authorization }) => authorization === 'Bearer secret-of-ours'))
     })
   }

@@ -29,13 +29,13 @@ const refused = { exitCode: 4, json: { error: { code: 'too-new' } } }
 t.test('a version younger than 72 hours is refused, with its dates', async (t) => {
   const at = hoursAgo(71)
   const { directory, run, lock } = await applicationOn(t, module('1.0.0', at))
-  const outcome = await run('module-install', '@acme/hello')
+  const outcome = await run('module-install', '--yes', '@acme/hello')
   t.match(outcome, refused)
   const { message, hint } = outcome.json.error
   t.match(message, `@acme/hello@1.0.0 is refused: it was published at ${at}, less than 72 hours ago`)
   t.match(hint, new Date(Date.parse(at) + 72 * 3_600_000).toISOString())
   t.match(hint, '--allow-new')
-  t.match(await run('module-install', '@acme/hello', '--dry-run'), refused)
+  t.match(await run('module-install', '--yes', '@acme/hello', '--dry-run'), refused)
   t.match(await lock(), { generation: 0, modules: {} })
   t.match(await runApp('module-info', '@acme/hello', '--dir', directory), { exitCode: 0 }, 'is only shown')
 })
@@ -43,7 +43,7 @@ t.test('a version younger than 72 hours is refused, with its dates', async (t) =
 t.test('--allow-new installs it, on record', async (t) => {
   const at = hoursAgo(1)
   const { directory, run } = await applicationOn(t, module('1.0.0', at, { word: '*' }), word('1.0.0', at))
-  const outcome = await run('module-install', '@acme/hello', '--allow-new')
+  const outcome = await run('module-install', '--yes', '@acme/hello', '--allow-new')
   t.match(outcome, {
     exitCode: 0,
     json: {
@@ -58,7 +58,10 @@ t.test('--allow-new installs it, on record', async (t) => {
   })
   // What is installed is not refused again, and nothing is exchanged for something older.
   t.match(await run('module-upgrade'), { exitCode: 0, json: { unchanged: ['hello'] } })
-  t.match(await run('module-install', '@acme/hello@1.0.0'), { exitCode: 0, json: { unchanged: ['hello'] } })
+  t.match(await run('module-install', '--yes', '@acme/hello@1.0.0'), {
+    exitCode: 0,
+    json: { unchanged: ['hello'] },
+  })
   await rm(join(directory, '.app', 'store'), { recursive: true })
   t.match(await run('module-install', '--frozen'), { exitCode: 0, json: { restored: ['hello'] } })
 })
@@ -71,7 +74,7 @@ t.test('the newest version that is old enough is preferred', async (t) => {
     module('1.1.0', hoursAgo(73)),
     module('1.2.0', young),
   )
-  const outcome = await run('module-install', '@acme/hello@^1.0.0')
+  const outcome = await run('module-install', '--yes', '@acme/hello@^1.0.0')
   t.match(outcome, {
     exitCode: 0,
     json: {
@@ -102,13 +105,13 @@ t.test('a dependency waits too, wherever it is in the tree', async (t) => {
   const deep = module('1.0.0', undefined, { word: '^1.0.0' })
   await t.test('an older one in range is taken', async (t) => {
     const { run, lock } = await applicationOn(t, deep, word('1.0.0'), word('1.1.0', young))
-    const outcome = await run('module-install', '@acme/hello')
+    const outcome = await run('module-install', '--yes', '@acme/hello')
     t.match(outcome.json.installed[0].ages.waiting, [{ package: 'word', version: '1.1.0', instead: '1.0.0' }])
     t.match((await lock()).modules.hello?.dependencies, { 'node_modules/word': { version: '1.0.0' } })
   })
   await t.test('without one the change is refused', async (t) => {
     const { run, lock } = await applicationOn(t, deep, word('1.0.0', undefined, { other: '^1.0.0' }), other)
-    const outcome = await run('module-install', '@acme/hello')
+    const outcome = await run('module-install', '--yes', '@acme/hello')
     t.match(outcome, refused)
     t.match(
       outcome.json.error.message,
@@ -122,19 +125,19 @@ t.test('a dependency waits too, wherever it is in the tree', async (t) => {
     })
     const optional = published(JSON.parse(json as string), files)
     const { run } = await applicationOn(t, optional, other)
-    t.match(await run('module-install', '@acme/hello'), refused)
-    t.match(await run('module-install', '@acme/hello', '--allow-new'), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', '@acme/hello'), refused)
+    t.match(await run('module-install', '--yes', '@acme/hello', '--allow-new'), { exitCode: 0 })
   })
   await t.test('of a folder as well', async (t) => {
     const { root, run } = await applicationOn(t, other)
     const folder = await sampleFolder(`${root}/mine`, { json: { dependencies: { other: '*' } } })
-    t.match(await run('module-install', folder), refused)
+    t.match(await run('module-install', '--yes', folder), refused)
   })
 })
 
 t.test('a registry without dates lets its packages through, and the plan says so', async (t) => {
   const { run } = await applicationOn(t, module('1.0.0', null, { word: '*' }), word('1.0.0', null))
-  const outcome = await run('module-install', '@acme/hello')
+  const outcome = await run('module-install', '--yes', '@acme/hello')
   t.match(outcome, {
     exitCode: 0,
     json: { installed: [{ ages: { published: null, undated: ['@acme/hello@1.0.0', 'word@1.0.0'] } }] },
@@ -146,11 +149,11 @@ t.test('install.minAgeHours changes the age, and 0 turns it off', async (t) => {
   const { run } = await applicationOn(t, module('1.0.0', hoursAgo(5)))
   t.teardown(() => delete process.env.APP_INSTALL_MIN_AGE_HOURS)
   process.env.APP_INSTALL_MIN_AGE_HOURS = '6'
-  t.match((await run('module-install', '@acme/hello')).json.error.message, /less than 6 hours ago/)
+  t.match((await run('module-install', '--yes', '@acme/hello')).json.error.message, /less than 6 hours ago/)
   process.env.APP_INSTALL_MIN_AGE_HOURS = '4'
-  t.match(await run('module-install', '@acme/hello', '--dry-run'), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', '@acme/hello', '--dry-run'), { exitCode: 0 })
   process.env.APP_INSTALL_MIN_AGE_HOURS = '0'
-  t.match(await run('module-install', '@acme/hello'), {
+  t.match(await run('module-install', '--yes', '@acme/hello'), {
     exitCode: 0,
     json: { installed: [{ version: '1.0.0' }] },
   })

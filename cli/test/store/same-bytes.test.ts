@@ -17,7 +17,7 @@ async function installed(t: Test) {
   const application = await testApplication(t)
   const { root, directory, run } = application
   const file = await sampleTarball(join(root, 'hello.tgz'))
-  t.equal((await run('module-install', file)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', file)).exitCode, 0)
   const others = await sampleTarball(join(root, 'other.tgz'), other)
   return { ...application, file, others, integrity: await integrityIn(directory) }
 }
@@ -40,10 +40,10 @@ t.test('a file with other bytes of the installed version is refused by install a
   const { directory, run, file, others, integrity } = await installed(t)
   const before = await readLockFile(directory)
   const here = refused(integrity, /@acme\/hello@1\.0\.0 in modules\.lock\.json/)
-  t.match(await run('module-install', others), here)
-  t.match(await run('module-install', others, '--dry-run'), here)
+  t.match(await run('module-install', '--yes', others), here)
+  t.match(await run('module-install', '--yes', others, '--dry-run'), here)
   await copyFile(others, file)
-  t.match(await run('module-install', file), here)
+  t.match(await run('module-install', '--yes', file), here)
   t.match(await run('module-upgrade'), here)
   t.strictSame(await readLockFile(directory), before)
 })
@@ -51,13 +51,14 @@ t.test('a file with other bytes of the installed version is refused by install a
 t.test('an installed version keeps its bytes, also after its removal', async (t) => {
   const { root, run, file, others, integrity } = await installed(t)
   t.equal(
-    (await run('module-install', await sampleTarball(join(root, '2.tgz'), { version: '2.0.0' }))).exitCode,
+    (await run('module-install', '--yes', await sampleTarball(join(root, '2.tgz'), { version: '2.0.0' })))
+      .exitCode,
     0,
   )
-  t.match(await run('module-install', others), refused(integrity, /in generation 1/))
+  t.match(await run('module-install', '--yes', others), refused(integrity, /in generation 1/))
   t.equal((await run('module-remove', 'hello')).exitCode, 0)
-  t.match(await run('module-install', others), refused(integrity, /in generation 2|in generation 1/))
-  t.equal((await run('module-install', file)).exitCode, 0, 'its own bytes are welcome')
+  t.match(await run('module-install', '--yes', others), refused(integrity, /in generation 2|in generation 1/))
+  t.equal((await run('module-install', '--yes', file)).exitCode, 0, 'its own bytes are welcome')
 })
 
 t.test('a registry that serves other bytes of a version is refused, by upgrade too', async (t) => {
@@ -68,13 +69,13 @@ t.test('a registry that serves other bytes of a version is refused, by upgrade t
     process.env.npm_config_registry = registry
   }
   await publish({})
-  t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello')).exitCode, 0)
   const here = refused(await integrityIn(directory), /in modules\.lock\.json/)
   await publish(other)
-  t.match(await run('module-install', '@acme/hello@1.0.0'), here)
+  t.match(await run('module-install', '--yes', '@acme/hello@1.0.0'), here)
   t.match(await run('module-upgrade'), here)
   await run('module-remove', 'hello')
-  const removed = await run('module-install', '@acme/hello')
+  const removed = await run('module-install', '--yes', '@acme/hello')
   t.match(removed, { exitCode: 4, json: { error: { code: 'integrity', message: /generation 1/ } } })
 })
 
@@ -84,11 +85,11 @@ t.test('a bundle with other bytes of a version is refused', async (t) => {
   const bundle = join(root, 'bundle.tgz')
   for (const words of [
     ['init', staging],
-    ['module-install', others, '--dir', staging],
+    ['module-install', '--yes', others, '--dir', staging],
   ])
     t.equal((await runApp(...words)).exitCode, 0)
   t.equal((await runApp('bundle', bundle, '--dir', staging)).exitCode, 0)
-  t.match(await run('module-install', bundle), refused(integrity, /in modules\.lock\.json/))
+  t.match(await run('module-install', '--yes', bundle), refused(integrity, /in modules\.lock\.json/))
 })
 
 t.test('a pulled lock file or a backup with other bytes of a version is refused', async (t) => {
@@ -97,7 +98,7 @@ t.test('a pulled lock file or a backup with other bytes of a version is refused'
   const backup = join(root, 'backup.tgz')
   for (const words of [
     ['init', elsewhere],
-    ['module-install', others, '--dir', elsewhere],
+    ['module-install', '--yes', others, '--dir', elsewhere],
   ])
     t.equal((await runApp(...words)).exitCode, 0)
   t.equal((await runApp('backup', backup, '--dir', elsewhere)).exitCode, 0)
@@ -114,12 +115,12 @@ t.test('a pulled lock file or a backup with other bytes of a version is refused'
 t.test('an earlier version can be restored and rolled back to, whatever came later', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'mine'))
-  await run('module-install', folder)
+  await run('module-install', '--yes', folder)
   const first = await integrityIn(directory)
   const backup = join(root, 'backup.tgz')
   t.equal((await run('backup', backup)).exitCode, 0)
   await sampleFolder(folder, other)
-  t.equal((await run('module-install', folder)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', folder)).exitCode, 0)
   t.equal((await run('module-rollback')).exitCode, 0)
   t.equal(await integrityIn(directory), first)
   t.equal((await run('module-rollback')).exitCode, 0)
@@ -130,16 +131,16 @@ t.test('an earlier version can be restored and rolled back to, whatever came lat
 t.test('the folder of an author may change without a new version, and the plan says so', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'mine'))
-  await run('module-install', folder)
+  await run('module-install', '--yes', folder)
   const first = await integrityIn(directory)
   await sampleFolder(folder, other)
-  const again = await run('module-install', folder)
+  const again = await run('module-install', '--yes', folder)
   t.match(again, { exitCode: 0, json: { installed: [{ replaces: '1.0.0', replacesContent: first }] } })
   t.match(again.stderr, /asks for +other content than the previous 1\.0\.0: raise the version/)
   t.not(await integrityIn(directory), first)
   const second = await integrityIn(directory)
   t.match(
-    await run('module-install', await sampleTarball(join(root, 'third.tgz'), { plugin: 'void 3' })),
+    await run('module-install', '--yes', await sampleTarball(join(root, 'third.tgz'), { plugin: 'void 3' })),
     refused(second, /in modules\.lock\.json/),
     'a file is no folder',
   )
@@ -148,9 +149,9 @@ t.test('the folder of an author may change without a new version, and the plan s
 t.test('a folder does not replace the same version from a registry', async (t) => {
   const { root, run, integrity } = await installed(t)
   const folder = await sampleFolder(join(root, 'mine'), other)
-  t.match(await run('module-install', folder), refused(integrity, /in modules\.lock\.json/))
+  t.match(await run('module-install', '--yes', folder), refused(integrity, /in modules\.lock\.json/))
   await sampleFolder(folder, { ...other, version: '1.0.1' })
-  t.match(await run('module-install', folder), {
+  t.match(await run('module-install', '--yes', folder), {
     exitCode: 0,
     json: { installed: [{ version: '1.0.1', replacesContent: null }] },
   })
@@ -166,14 +167,14 @@ t.test('a dependency with other bytes of the same version is refused', async (t)
     process.env.npm_config_registry = registry
   }
   await serve('first')
-  t.equal((await run('module-install', await depending('1.0.0'))).exitCode, 0)
+  t.equal((await run('module-install', '--yes', await depending('1.0.0'))).exitCode, 0)
   await serve('other')
   await rm(join(root, 'npm-cache'), { recursive: true, force: true })
-  t.match(await run('module-install', await depending('1.1.0')), {
+  t.match(await run('module-install', '--yes', await depending('1.1.0')), {
     exitCode: 4,
     json: { error: { code: 'integrity', message: /word@1\.0\.0 is refused.* not sha512-/ } },
   })
   await serve('first')
-  t.equal((await run('module-install', await depending('1.1.0'))).exitCode, 0)
+  t.equal((await run('module-install', '--yes', await depending('1.1.0'))).exitCode, 0)
   t.match((await readLockFile(directory)).modules.hello, { version: '1.1.0' })
 })

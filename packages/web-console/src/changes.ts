@@ -103,7 +103,11 @@ export function typed({ command, words, options, input }: Call): string {
   return ['app', command, ...shown, ...flags].join(' ')
 }
 
-/** The plan of the call, and the call that applies this plan only. @throws {Problem} `command-failed` */
+/**
+ * The plan of the call, and the call that applies this plan only. Without `--yes` no code of a new source
+ * runs for a plan: the consent to the plan is the consent to the source.
+ * @throws {Problem} `command-failed`
+ */
 export async function planOf(
   { command, words, options, input, hasPlan }: ReturnType<typeof callOf>,
   read: (...call: Parameters<Operator['run']>) => Promise<unknown>,
@@ -113,7 +117,7 @@ export async function planOf(
     if (input !== undefined) assertNoSecret(plan as Found, input)
     return { plan, call: { command, words, options, ...(input !== undefined && { input }) } }
   }
-  const { settle, ...dry } = options
+  const { settle, yes, ...dry } = options
   const plan = (await read(command, words, { ...dry, 'dry-run': true })) as { readonly digest: string }
   return { plan, call: { command, words, options: { ...options, plan: plan.digest } } }
 }

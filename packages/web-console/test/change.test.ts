@@ -61,7 +61,11 @@ testOnEngines('a plan, consent to exactly that plan, and what became of it', asy
     plan: { digest },
     expiresAt: /Z$/,
   })
-  t.same(argvs, [['module-install', '--yes', '--allow-new', '--dry-run', '--', 'api-purchase']])
+  t.same(
+    argvs,
+    [['module-install', '--allow-new', '--dry-run', '--', 'api-purchase']],
+    'a plan agrees to nothing',
+  )
   const begun = await browser.post('/console/operator/change', { plan: planned.json().id })
   t.equal(begun.statusCode, 202)
   const state = await ended(browser, begun.json().change)

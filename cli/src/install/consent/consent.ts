@@ -1,32 +1,22 @@
-import { type LockedModule, readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { confirmSnapshotLoss } from '../../data/restore-snapshot.ts'
-import { downgradeRefused } from '../../failures/index.ts'
+import { downgradeRefused, newSource } from '../../failures/index.ts'
 import { exactSpec } from '../../store/installed-packages.ts'
 import { confirm } from '../../terminal/confirm.ts'
-import type { Candidate } from '../fetch/candidate.ts'
 import type { Input } from '../input.ts'
 import { namesOfBreaking } from '../plan/breaking/breaking-change.ts'
-import { isNewSource } from '../plan/is-new-source.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
 import { operatorText } from '../plan/summarize-plan.ts'
 
-// Without a terminal, only what drops data is asked: the operator chose the sources and the version
-// ranges, and the plan has been printed.
+// Nothing of a package has run before. A dry run only asks what allows its probe.
 
-/** @throws {Failure} if the reply is not yes */
+/** @throws {Failure} if the reply is not yes, or a new source needs one and nobody can reply */
 export async function consent(planned: Planned): Promise<void> {
-  const { input, previous, external, arriving, restored, rollback, purge } = planned
+  const { input, external, rollback, purge } = planned
   const { directory, terminal, dryRun, yes = false } = input
   if (!external && !dryRun) await confirmDowngrades(planned)
-  // A restored package was installed here before, or came with `git pull` into a fresh clone.
-  const past = external ? [previous] : (await readGenerations(directory)).known.map(({ lock }) => lock)
-  const known = past.flatMap(({ modules }) => Object.values(modules))
-  const again = restored.flatMap(({ module }) => module ?? [])
-  await confirmSources(again, known, input)
-  const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
-  await confirmSources(fresh, Object.values(previous.modules), input)
+  await confirmSources(planned)
   await confirmBuilders(planned.plans, input)
   await confirmOperator(planned.plans, input)
   if (dryRun) return
@@ -61,19 +51,29 @@ async function confirmDowngrades({ input, plans, downgrades }: Planned): Promise
   throw downgradeRefused({ id, version, known: known.version, spec })
 }
 
-/** Asks before an installation from a source that neither the index nor a `known` package names. */
-async function confirmSources(
-  fresh: readonly Candidate[],
-  known: readonly LockedModule[],
-  { terminal, yes = false }: Input,
-): Promise<void> {
-  if (yes || !terminal.interactive) return
-  const strangers = fresh.filter((one) => isNewSource(one, known))
-  if (strangers.length === 0) return
-  const names = strangers.map(({ from }) => from).join(' and ')
-  terminal.note('A module runs with all the rights of the application.')
-  await confirm(terminal, yes, `${names} is a new source. Trust it?`)
+/**
+ * Asks before code of a new source runs. Without a terminal it is refused, unless modules.lock.json
+ * names the package with its hash: the one who put it there has agreed.
+ */
+async function confirmSources({ input, newSources, external }: Planned): Promise<void> {
+  const { terminal, yes = false } = input
+  if (yes || newSources.length === 0) return
+  const [names, are] = [
+    newSources.join(' and '),
+    newSources.length > 1 ? 'are new sources' : 'is a new source',
+  ]
+  if (terminal.interactive) {
+    terminal.note('A module runs with all the rights of the application.')
+    await confirm(terminal, yes, `${names} ${are}. Trust ${newSources.length > 1 ? 'them' : 'it'}?`)
+  } else if (!external && !input.dryRun) throw newSource({ names, are })
 }
+
+/** Whether code may run now. Without a terminal nobody has been asked, and a dry run is for reading. */
+export const mayRun = ({ input, newSources, plans }: Planned): boolean =>
+  !input.dryRun ||
+  input.yes === true ||
+  input.terminal.interactive ||
+  (newSources.length === 0 && plans.every(({ provenanceChange }) => provenanceChange === null))
 
 /** Asks if a package was built from another repository, or by another workflow, than the version before. */
 export async function confirmBuilders(

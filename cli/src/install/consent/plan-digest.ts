@@ -4,7 +4,10 @@ import { planChanged } from '../../failures/index.ts'
 import type { Planned } from '../plan/plan.ts'
 
 export const planOptions = [
-  ['--dry-run', 'print the plan, check and probe as the change does, and change nothing'],
+  [
+    '--dry-run',
+    'print the plan, check and probe as the change does, and change nothing; of a new source no code runs without --yes',
+  ],
   ['--plan <digest>', 'refuse any other plan than that of --dry-run --json with this digest (exit code 4)'],
 ] as const
 

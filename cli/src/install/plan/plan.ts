@@ -1,14 +1,16 @@
 import { decisionOf, isLoaded, type ModulePackage, readConfig } from '@mortise/host'
 import { type PurgePlan, planPurge } from '../../data/purge-modules.ts'
 import { requireHost } from '../../store/host-package.ts'
+import type { Candidate } from '../fetch/candidate.ts'
+import type { HostCandidate } from '../fetch/stage-host.ts'
 import type { Verified } from '../verify/verify.ts'
 import { refuseBreaking } from './breaking/breaking-change.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { type Dependant, dependantsOf, dependantText } from './dependants.ts'
 import { type HostPlan, hostPlanOf, modulesToDisable } from './host-plan.ts'
-import { isNewSource } from './is-new-source.ts'
 import { type Plan, planOf, previousVersionOf } from './module-plan.ts'
+import { agreedPackages, isNewSource } from './new-sources.ts'
 import { planRollback, type Rollback } from './plan-rollback.ts'
 import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
 import { restoredText, summarizePlan } from './summarize-plan.ts'
@@ -20,6 +22,8 @@ export interface Planned extends Verified {
   readonly plans: readonly Plan[]
   readonly restoredPlans: readonly Plan[]
   readonly hostPlan?: HostPlan | undefined
+  /** Where code comes from that nobody has agreed to run here. */
+  readonly newSources: readonly string[]
   /** The ids of modules that the new host cannot run. */
   readonly leaving: readonly string[]
   /** The modules that continue to serve. */
@@ -40,7 +44,7 @@ export async function plan(verified: Verified): Promise<Planned> {
   const { directory, terminal, dryRun } = input
   const nothing = {
     ...{ ...verified, plans: [], restoredPlans: [], leaving: [], others: beside, replaced: [] },
-    ...{ purge: { modules: [], drops: [] }, dependants: [] },
+    ...{ purge: { modules: [], drops: [] }, dependants: [], newSources: [] },
   }
   if (input.kind === 'rollback') return { ...nothing, rollback: await planRollback(verified) }
   // Other modules keep its contracts.
@@ -76,25 +80,22 @@ export async function plan(verified: Verified): Promise<Planned> {
   // A disabled module is checked and probed when it is enabled.
   const serving = arriving.filter(({ locked }) => isLoaded(decisionOf(locked)))
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
-  checkModules(serving, others, await readConfig(directory), host?.package ?? requireHost(target, directory))
+  const nextHost = host?.package ?? requireHost(target, directory)
+  await checkModules(serving, others, await readConfig(directory), nextHost)
   const previousVersions = await Promise.all(
     arriving.map(({ id }) => previousVersionOf(id, previous, directory)),
   )
   const replaced = previousVersions.flatMap((one) => (one?.isLoaded && one.package ? [one.package] : []))
-  const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
+  const agreed = await agreedPackages(verified)
+  const isNew = (one: Candidate | HostCandidate | undefined) => one !== undefined && isNewSource(one, agreed)
+  const fresh = [arrivingHost, ...arriving.map(({ candidate }) => candidate)]
+  const newSources = fresh.flatMap((one) => (one !== undefined && isNew(one) ? [one.from] : []))
+  const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced, newSources }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
   const knownOf = (id: string) => verified.downgrades.find((one) => one.id === id)?.known.version
-  const installed = Object.values(previous.modules)
   const plans = await Promise.all(
-    arriving.map((one, index) =>
-      planOf(
-        one,
-        previousVersions[index],
-        one.candidate !== undefined && isNewSource(one.candidate, installed),
-        knownOf(one.id),
-      ),
-    ),
+    arriving.map((one, index) => planOf(one, previousVersions[index], isNew(one.candidate), knownOf(one.id))),
   )
   for (const one of plans) {
     terminal.note(terminal.verbose ? planText(one) : summarizePlan(one))

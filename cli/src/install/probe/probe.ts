@@ -12,7 +12,10 @@ import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
 import { tryHost } from './try-host.ts'
 
 /** The plan after its packages ran in separate processes and responded. */
-export type Probed = Planned
+export interface Probed extends Planned {
+  /** Whether they did: false if there was nothing to run, or nobody had agreed to it. */
+  readonly probed: boolean
+}
 
 /** @throws {Failure} if that fails, or breaks something */
 export async function probe(planned: Planned): Promise<Probed> {
@@ -37,7 +40,7 @@ export async function probe(planned: Planned): Promise<Probed> {
   }
   if (input.failOnBreaking) refuseBreaking(plans)
   if (!input.dryRun) await confirmBreaking(plans, input)
-  return { ...planned, plans }
+  return { ...planned, plans, probed: isNewHost || arriving.length > 0 }
 }
 
 /** Adds the results of the probe to the plan, and prints them. */

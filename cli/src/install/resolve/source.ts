@@ -32,7 +32,7 @@ export interface Source {
   readonly package: string | undefined
   /** The range that its version must be in; undefined for any. */
   readonly range: string | undefined
-  /** Whether it comes from the index that ships with the command. */
+  /** Whether it is Mortise's: named by the index that ships with the command, or its host on the registry. */
   readonly indexed: boolean
   /** The SHA-512 of a tarball that travels with the command. */
   readonly integrity?: string
@@ -93,7 +93,8 @@ export function lockedSource(locked: LockedPackage, directory: string): Source {
 export function hostSource(text: string, directory: string, lock: LockFile): Source {
   // A host is not a module, so aliases and the index do not apply.
   const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
-  return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
+  const source = resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
+  return { ...source, indexed: source.kind === 'registry' }
 }
 
 interface Local {

@@ -23,9 +23,12 @@ t.test('a running host applies installations, replacements and removals at once'
   t.equal((await get(running, '/hello')).status, 404)
   const one = await sampleTarball(join(root, 'hello-1.tgz'))
   const two = await sampleTarball(join(root, 'hello-2.tgz'), { version: '2.0.0' })
-  t.match((await run('module-install', one)).json, { live: true, generation: 1 })
+  t.match((await run('module-install', '--yes', one)).json, { live: true, generation: 1 })
   t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
-  t.match((await run('module-install', two)).json, { live: true, installed: [{ replaces: '1.0.0' }] })
+  t.match((await run('module-install', '--yes', two)).json, {
+    live: true,
+    installed: [{ replaces: '1.0.0' }],
+  })
   t.match(await get(running, '/hello'), { status: 200, body: { version: '2.0.0' } })
   t.match((await run('module-remove', 'hello')).json, { removed: ['hello'], live: true })
   t.equal((await get(running, '/hello')).status, 404)
@@ -33,7 +36,7 @@ t.test('a running host applies installations, replacements and removals at once'
 
 t.test('a failed module does not block the installation of another', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
   await writeFile(
     join(directory, 'app.config.json'),
@@ -41,7 +44,7 @@ t.test('a failed module does not block the installation of another', async (t) =
   )
   const running = await runningHost(t, directory)
   t.equal((await get(running, '/hello')).status, 503)
-  t.match(await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b' })), {
+  t.match(await run('module-install', '--yes', await sampleTarball(join(root, 'b.tgz'), { id: 'b' })), {
     exitCode: 0,
     json: { live: true },
   })
@@ -55,13 +58,17 @@ t.test('a failed module does not block the installation of another', async (t) =
 t.test('if the host cannot apply a change, the previous modules stay: exit 5', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   const previous = await readLockFile(directory)
   // Passes the probe, whose environment is empty, and fails in the host.
   const plugin = `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here'); app.get('/b', { config: { access: 'public' } }, async () => ({}))`
   process.env.MORTISE_TEST_FAIL = '1'
   t.teardown(() => delete process.env.MORTISE_TEST_FAIL)
-  const outcome = await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b', plugin }))
+  const outcome = await run(
+    'module-install',
+    '--yes',
+    await sampleTarball(join(root, 'b.tgz'), { id: 'b', plugin }),
+  )
   t.match(outcome, {
     exitCode: 5,
     json: { error: { code: 'activation-failed', message: /not here.*previous modules serve again/ } },
@@ -97,17 +104,17 @@ t.test('data survive a removal and are there after the next installation', async
         app.get('/note', { config }, async () => ({ data: await database.many(sql\`SELECT body FROM note\`) }))
       })`,
   })
-  t.match((await run('module-install', file)).json, { migrations: ['note/001-note'], live: true })
+  t.match((await run('module-install', '--yes', file)).json, { migrations: ['note/001-note'], live: true })
   await fetch(`${running.url}/note`, { method: 'POST' })
   await run('module-remove', 'note')
   t.equal((await get(running, '/note')).status, 404)
-  t.match((await run('module-install', file)).json, { migrations: [], live: true })
+  t.match((await run('module-install', '--yes', file)).json, { migrations: [], live: true })
   t.match(await get(running, '/note'), { body: { data: [{ body: 'kept' }] } })
 })
 
 t.test('a running host applies restored packages', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   await rm(join(directory, '.app', 'store'), { recursive: true })
   const running = await runningHost(t, directory)
   t.equal((await get(running, '/hello')).status, 503)
@@ -142,13 +149,13 @@ t.test(
           })
         })`,
       })
-    await run('module-install', await note('1.0.0', {}))
+    await run('module-install', '--yes', await note('1.0.0', {}))
     const more = {
       'migrations/002-more.sql': 'ALTER TABLE note ADD COLUMN more TEXT',
       'migrations/002-more.down.sql': 'ALTER TABLE note DROP COLUMN more',
     }
     const broken = await note('2.0.0', more, `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here')`)
-    t.match(await run('module-install', broken), {
+    t.match(await run('module-install', '--yes', broken), {
       exitCode: 5,
       json: {
         error: {
@@ -178,14 +185,14 @@ t.test('if the host ends during a migration, the previous modules stay, with a m
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const dying = createServer((socket) => socket.once('data', () => socket.destroy()))
   await once(dying.listen(controlSocket(directory)), 'listening')
-  t.match(await run('module-install', file), {
+  t.match(await run('module-install', '--yes', file), {
     exitCode: 1,
     json: { error: { code: 'host-gone', message: /^The running host ended before it responded/ } },
   })
   await new Promise((resolve) => dying.close(resolve))
   t.strictSame((await readLockFile(directory)).modules, {})
   t.equal(await readJournal(directory), undefined)
-  t.match(await run('module-install', file), { exitCode: 0 })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0 })
 })
 
 t.test('the next command completes a killed change from any step', async (t) => {
@@ -193,7 +200,7 @@ t.test('the next command completes a killed change from any step', async (t) => 
     await t.test(reached, async (t) => {
       const { root, directory, run } = await testApplication(t)
       const file = await sampleTarball(join(root, 'hello.tgz'))
-      await run('module-install', file)
+      await run('module-install', '--yes', file)
       const next = await readLockFile(directory)
       const previous = { ...next, generation: 0, modules: {} }
       await writeJournal(directory, interruptedChange('module-install hello', previous, next))
@@ -212,7 +219,9 @@ for (const [file, argv] of [
 ] as const) {
   t.test(`a change whose ${file} cannot be written never happens`, async (t) => {
     const { root, directory, run } = await testApplication(t)
-    t.match(await run('module-install', await sampleTarball(join(root, 'hello.tgz'))), { exitCode: 0 })
+    t.match(await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz'))), {
+      exitCode: 0,
+    })
     const path = join(directory, file)
     const before = await readFile(path, 'utf8')
     const { exitCode, json } = await withoutRoomFor(path, () => run(...argv))

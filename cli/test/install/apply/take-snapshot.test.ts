@@ -20,9 +20,9 @@ const snapshotsIn = (directory: string) => {
 t.test('a change with migrations copies the database first, through the running host', async (t) => {
   const { root, directory, run, v1, v2 } = await noteVersions(t, undefined)
   const host = await runningHost(t, directory)
-  await run('module-install', v1)
+  await run('module-install', '--yes', v1)
   await fetch(`${host.url}/note`, { method: 'POST' })
-  await run('module-install', v2)
+  await run('module-install', '--yes', v2)
   t.strictSame(snapshotsIn(directory), ['0.db', '1.db'])
   const file = join(directory, '.app', 'snapshots', '1.db')
   t.equal(findCorruption(file), undefined)
@@ -32,7 +32,7 @@ t.test('a change with migrations copies the database first, through the running 
     ledger.filter(({ module }) => module === 'note').map(({ name }) => name),
     ['001-note'],
   )
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
   await run('module-disable', 'note')
   await run('module-enable', 'note')
   t.strictSame(snapshotsIn(directory), ['1.db'], 'only where there is something to migrate')
@@ -40,7 +40,7 @@ t.test('a change with migrations copies the database first, through the running 
 
 t.test('an application without a database has nothing to copy', async (t) => {
   const { directory, run, v1 } = await noteVersions(t, undefined)
-  const { exitCode, json } = await run('module-install', v1)
+  const { exitCode, json } = await run('module-install', '--yes', v1)
   t.match([exitCode, json.migrations[0], json.migrations.at(-1)], [0, 'host/001-guest', 'note/001-note'])
   t.strictSame(snapshotsIn(directory), [])
 })
@@ -53,7 +53,7 @@ for (const running of [true, false]) {
       const lock = await readFile(join(directory, 'modules.lock.json'), 'utf8')
       await mkdir(join(directory, '.app', 'snapshots', '1.db', 'in the way'), { recursive: true })
       const host = running ? await runningHost(t, directory) : undefined
-      t.match(await run('module-install', v2), {
+      t.match(await run('module-install', '--yes', v2), {
         exitCode: 4,
         json: { error: { code: 'snapshot-failed', hint: /Nothing was changed.*disk space/ } },
       })
@@ -88,7 +88,10 @@ t.test('a refused migration leaves no snapshot', async (t) => {
     },
   })
   await fetch(`${host.url}/note`, { method: 'POST' })
-  t.match(await run('module-install', broken), { exitCode: 4, json: { error: { code: 'migration-failed' } } })
+  t.match(await run('module-install', '--yes', broken), {
+    exitCode: 4,
+    json: { error: { code: 'migration-failed' } },
+  })
   t.strictSame(snapshotsIn(directory), [])
 })
 
@@ -103,7 +106,7 @@ for (const [moment, left] of [
     await host.close()
     const killed = startApp(
       t,
-      ['module-install', v2, '--dir', directory],
+      ['module-install', '--yes', v2, '--dir', directory],
       killBeforeNaming(join(directory, left)),
     )
     t.equal(await killed.ended, 'SIGKILL')

@@ -6,21 +6,28 @@ import { sampleFolder } from '../../sample-module.ts'
 t.test('--plan applies the plan of that digest, and no other', async (t) => {
   const { root, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'note'), { id: 'note' })
-  const planned = await run('module-install', folder, '--dry-run')
+  const planned = await run('module-install', '--yes', folder, '--dry-run')
   t.match(planned.json.digest, /^[0-9a-f]{64}$/)
-  t.equal((await run('module-install', folder, '--dry-run')).json.digest, planned.json.digest, 'it stays')
+  t.equal(
+    (await run('module-install', '--yes', folder, '--dry-run')).json.digest,
+    planned.json.digest,
+    'it stays',
+  )
 
   await sampleFolder(folder, { id: 'note', version: '1.1.0' })
-  const changed = await run('module-install', folder, '--plan', planned.json.digest)
+  const changed = await run('module-install', '--yes', folder, '--plan', planned.json.digest)
   t.match(
     changed,
     { exitCode: 4, json: { error: { code: 'plan-changed' } } },
     'the name means another package',
   )
   t.same((await run('module-list')).json.modules, [])
-  const next = (await run('module-install', folder, '--dry-run')).json.digest
+  const next = (await run('module-install', '--yes', folder, '--dry-run')).json.digest
   t.not(next, planned.json.digest)
-  t.match(await run('module-install', folder, '--plan', next), { exitCode: 0, json: { generation: 1 } })
+  t.match(await run('module-install', '--yes', folder, '--plan', next), {
+    exitCode: 0,
+    json: { generation: 1 },
+  })
 })
 
 t.test('the digest differs by what is done, and by what is installed', async (t) => {
@@ -32,7 +39,7 @@ t.test('the digest differs by what is done, and by what is installed', async (t)
       'migrations/001-note.down.sql': 'DROP TABLE note',
     },
   }
-  await run('module-install', await sampleFolder(join(root, 'note'), { id: 'note', ...tables }))
+  await run('module-install', '--yes', await sampleFolder(join(root, 'note'), { id: 'note', ...tables }))
   const digestOf = async (...words: string[]) => (await run(...words, '--dry-run')).json.digest as string
   const digests = [
     await digestOf('module-remove', 'note'),
@@ -45,7 +52,7 @@ t.test('the digest differs by what is done, and by what is installed', async (t)
   t.equal(new Set(digests).size, digests.length)
   t.equal(await digestOf('module-pause', 'note', '--for', '10m'), digests[4], 'whenever the pause begins')
 
-  await run('module-install', await sampleFolder(join(root, 'other'), { id: 'other' }))
+  await run('module-install', '--yes', await sampleFolder(join(root, 'other'), { id: 'other' }))
   for (const [index, words] of [
     ['module-remove', 'note'],
     ['module-remove', 'note', '--purge'],

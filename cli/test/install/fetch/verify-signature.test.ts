@@ -35,7 +35,7 @@ t.test('a signature is verified and recorded', async (t) => {
   const { directory, run } = await testApplication(t)
   const { registry } = await fakeRegistry(t, [npm.signed(sample('1.0.0'))], [npm.key])
   process.env.npm_config_registry = registry
-  t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello')).exitCode, 0)
   const { hello } = (await readLockFile(directory)).modules
   t.strictSame(hello?.signed, { keyid: 'SHA256:of-the-registry', provenance: false })
 })
@@ -56,8 +56,8 @@ t.test('a signature with another, an unknown or an expired key is refused', asyn
     await t.test(name, async (t) => {
       const { directory, run } = await testApplication(t)
       process.env.npm_config_registry = (await fakeRegistry(t, [one], [key])).registry
-      t.match(await run('module-install', '@acme/hello'), refused)
-      t.match((await run('module-install', '@acme/hello')).json.error.message, message)
+      t.match(await run('module-install', '--yes', '@acme/hello'), refused)
+      t.match((await run('module-install', '--yes', '@acme/hello')).json.error.message, message)
       t.strictSame((await readLockFile(directory)).modules, {})
     })
   }
@@ -76,14 +76,14 @@ t.test('a forged provenance is refused', async (t) => {
     '/-/attestations': attestations,
   })
   process.env.npm_config_registry = registry
-  t.match(await run('module-install', '@acme/hello'), refused)
+  t.match(await run('module-install', '--yes', '@acme/hello'), refused)
   t.ok(requests.includes('/-/attestations'), 'asked of the registry itself, whatever it names')
 })
 
 t.test('without published keys no signature is recorded', async (t) => {
   const { directory, run } = await testApplication(t)
   process.env.npm_config_registry = (await fakeRegistry(t, [npm.signed(sample('1.0.0'))])).registry
-  t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello')).exitCode, 0)
   t.notOk((await readLockFile(directory)).modules.hello?.signed)
 })
 
@@ -91,9 +91,9 @@ t.test('a version without the signature or provenance of the previous one is ref
   const { root, directory, run } = await testApplication(t)
   const versions = [npm.signed(sample('1.0.0')), sample('1.1.0'), npm.signed(sample('1.2.0'))]
   process.env.npm_config_registry = (await fakeRegistry(t, versions, [npm.key])).registry
-  t.equal((await run('module-install', '@acme/hello@1.0.0')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello@1.0.0')).exitCode, 0)
   const lock = await readFile(join(directory, 'modules.lock.json'), 'utf8')
-  const lost = await run('module-install', '@acme/hello@1.1.0')
+  const lost = await run('module-install', '--yes', '@acme/hello@1.1.0')
   t.match(lost, refused)
   t.match(lost.json.error.message, /no signature, and the installed 1\.0\.0/)
   t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
@@ -106,11 +106,11 @@ t.test('a version without the signature or provenance of the previous one is ref
   const write = (edit: (text: string) => string) =>
     Promise.all(files.map((file, index) => writeFile(file, edit(texts[index] as string))))
   await write((text) => text.replace('"provenance": false', '"provenance": true'))
-  const unattested = await run('module-install', '@acme/hello@1.2.0')
+  const unattested = await run('module-install', '--yes', '@acme/hello@1.2.0')
   t.match(unattested, refused)
   t.match(unattested.json.error.message, /no provenance/)
   await write((text) => text)
-  t.equal((await run('module-install', '@acme/hello@1.2.0')).exitCode, 0)
+  t.equal((await run('module-install', '--yes', '@acme/hello@1.2.0')).exitCode, 0)
   const file = await sampleTarball(join(root, 'hello.tgz'), { version: '1.3.0' })
-  t.equal((await run('module-install', file)).exitCode, 0, 'a file is what the operator trusts')
+  t.equal((await run('module-install', '--yes', file)).exitCode, 0, 'a file is what the operator trusts')
 })

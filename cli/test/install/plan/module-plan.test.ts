@@ -17,15 +17,15 @@ t.test('the plan names the hosts that a module connects to, and says that a vers
       version,
       manifest: { network: ['api.stripe.com', 'localhost:25'] },
     })
-  const first = await run('module-install', await file('1.1.0'))
+  const first = await run('module-install', '--yes', await file('1.1.0'))
   t.match(first.stderr, /^hello 1\.1\.0, from /m)
   t.match(first.stderr, /^ +connections to api\.stripe\.com, localhost:25$/m)
   t.match(first.json.installed, [{ isOlder: false, network: ['api.stripe.com', 'localhost:25'] }])
-  const older = await run('module-install', await file('1.0.0'), '--dry-run')
+  const older = await run('module-install', '--yes', await file('1.0.0'), '--dry-run')
   t.match(older.stderr, /^hello 1\.0\.0 \(instead of 1\.1\.0, which is newer: its tables stay\), from /m)
   t.match(older.stderr, /a downgrade from 1\.1\.0$/m)
   t.match(older.json.installed, [{ isOlder: true }])
-  const { stdout } = await runApp('module-install', await file('1.0.0'), '--dir', directory)
+  const { stdout } = await runApp('module-install', '--yes', await file('1.0.0'), '--dir', directory)
   t.match(stdout, /^Installed hello 1\.0\.0 instead of 1\.1\.0, which is newer$/m)
 })
 
@@ -40,7 +40,12 @@ t.test(
         version,
         json: { license: 'ISC', dependencies, scripts: { postinstall: 'x' } },
       })
-    const first = await run('module-install', '--verbose', await file('1.0.0', { word: '^1.0.0', old: '*' }))
+    const first = await run(
+      'module-install',
+      '--yes',
+      '--verbose',
+      await file('1.0.0', { word: '^1.0.0', old: '*' }),
+    )
     t.equal(first.exitCode, 0, first.stdout)
     t.match(first.json.installed, [
       {
@@ -60,7 +65,13 @@ t.test(
       /^ {2}depends on {2}2 packages, 0\.\d kB\n +old 0\.9\.0 \(no license, 0\.\d kB, scripts skipped: install, deprecated: use word\)\n +word 1\.0\.0 \(MIT, 0\.\d kB\)$/m,
     )
 
-    const dry = await run('module-install', '--verbose', await file('1.1.0', { word: '^2.0.0' }), '--dry-run')
+    const dry = await run(
+      'module-install',
+      '--yes',
+      '--verbose',
+      await file('1.1.0', { word: '^2.0.0' }),
+      '--dry-run',
+    )
     t.match(dry.json.installed, [
       {
         dependencies: [{ name: 'word', version: '2.0.0', change: 'changed', replaces: '1.0.0' }],
@@ -93,7 +104,12 @@ t.test('the plan shows native code and a large size, of the module and with its 
   const { registry } = await fakeRegistry(t, [native])
   process.env.npm_config_registry = registry
   const small = await run(
-    ...['module-install', '--verbose', await sampleTarball(join(root, 'small.tgz'), { id: 'small' })],
+    ...[
+      'module-install',
+      '--yes',
+      '--verbose',
+      await sampleTarball(join(root, 'small.tgz'), { id: 'small' }),
+    ],
   )
   t.match(small.json.installed, [{ addons: [], isLarge: false }])
   t.equal(small.json.installed[0].ownBytes, small.json.installed[0].bytes)
@@ -104,7 +120,7 @@ t.test('the plan shows native code and a large size, of the module and with its 
     json: { dependencies: { native: '*' } },
     files: { 'build/own.node': '' },
   })
-  const { json, stderr } = await run('module-install', '--verbose', file, '--dry-run')
+  const { json, stderr } = await run('module-install', '--yes', '--verbose', file, '--dry-run')
   t.match(json.installed, [
     {
       addons: ['build/own.node'],
@@ -127,7 +143,13 @@ t.test('the plan shows a deprecated module', async (t) => {
   const deprecated = published({ ...JSON.parse(json), deprecated: 'use hallo' }, files)
   const { registry } = await fakeRegistry(t, [deprecated])
   process.env.npm_config_registry = registry
-  const { json: document, stderr } = await run('module-install', '--verbose', '@acme/hello', '--dry-run')
+  const { json: document, stderr } = await run(
+    'module-install',
+    '--yes',
+    '--verbose',
+    '@acme/hello',
+    '--dry-run',
+  )
   t.match(document.installed, [{ deprecated: 'use hallo', license: null, dependencies: [] }])
   t.match(stderr, /^ {2}license +no license\n {2}note +deprecated: use hallo$/m)
   t.match(stderr, /^ {2}depends on {2}no other package$/m)
@@ -147,9 +169,9 @@ t.test(
       'migrations/002-gift.down.sql': 'ALTER TABLE hello DROP COLUMN gift',
     }
     const file = join(root, 'hello.tgz')
-    await run('module-install', await sampleTarball(file, { manifest, files: first }))
+    await run('module-install', '--yes', await sampleTarball(file, { manifest, files: first }))
     await sampleTarball(file, { version: '1.0.1', manifest, files: { ...first, ...second } })
-    const { stderr, json } = await run('module-install', file, '--dry-run')
+    const { stderr, json } = await run('module-install', '--yes', file, '--dry-run')
     t.strictSame(stderr.trim().split('\n'), [
       `hello 1.0.1 (instead of 1.0.0), from ${file}`,
       '  breaking    nothing in its files',
@@ -161,14 +183,14 @@ t.test(
       { file: '001-hello.sql', isNew: false },
       { file: '002-gift.sql', isNew: true },
     ])
-    const full = await run('module-install', file, '--dry-run', '--verbose')
+    const full = await run('module-install', '--yes', file, '--dry-run', '--verbose')
     t.match(full.stderr, /^ {2}migrations +001-hello\.sql\n +\+ 002-gift\.sql$/m)
     t.match(full.stderr, /^ {2}integrity +sha512-/m)
 
     const stuck = { ...first, 'migrations/002-gift.sql': second['migrations/002-gift.sql'] }
     await sampleTarball(file, { version: '1.0.1', manifest, files: stuck })
     t.match(
-      (await run('module-install', file, '--dry-run')).stderr,
+      (await run('module-install', '--yes', file, '--dry-run')).stderr,
       /go back +002-gift\.sql cannot be undone/,
     )
   },
@@ -186,7 +208,7 @@ t.test('the short plan has every fact that an operator agrees to', async (t) => 
     json: { dependencies: { native: '*' }, scripts: { install: 'x' } },
     files: { 'build/own.node': '' },
   })
-  const { stderr, json } = await run('module-install', file, '--dry-run')
+  const { stderr, json } = await run('module-install', '--yes', file, '--dry-run')
   for (const fact of [
     /trust in a new source/,
     / scripts skipped: install$/m,

@@ -9,7 +9,7 @@ import { sampleTarball } from '../../sample-module.ts'
 
 /** A clone of an application with hello, as git brings it: no store, no history. */
 const withHello = copiesOf(async ({ root, run }) => {
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await run('module-install', '--yes', await sampleTarball(join(root, 'hello.tgz')))
 })
 
 async function cloned(t: Test) {
@@ -41,7 +41,7 @@ t.test(
     const { integrity, tree } = lock.modules.hello
     for (const words of [['--dry-run'], []]) {
       t.strictSame(await storeOf(directory), [])
-      const { exitCode, json, stderr } = await run('module-install', ...words)
+      const { exitCode, json, stderr } = await run('module-install', '--yes', ...words)
       t.equal(exitCode, 0)
       t.match(json, {
         restored: ['hello'],

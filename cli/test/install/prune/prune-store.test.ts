@@ -8,7 +8,7 @@ t.test('an unreadable generation is skipped with a note, and nothing is pruned t
   const { root, directory, run } = await testApplication(t)
   const install = async (version: string) => {
     const file = await sampleTarball(join(root, `hello-${version}.tgz`), { json: { version } })
-    t.equal((await run('module-install', file)).exitCode, 0)
+    t.equal((await run('module-install', '--yes', file)).exitCode, 0)
   }
   await install('1.0.0')
   await install('1.1.0')

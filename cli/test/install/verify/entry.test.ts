@@ -25,7 +25,7 @@ const unbuilt = { json: { exports: './dist/index.js', files: ['dist'] } }
 t.test('a folder without a build is refused before its code runs, with a hint', async (t) => {
   const { root, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'), unbuilt)
-  const refused = await run('module-install', folder)
+  const refused = await run('module-install', '--yes', folder)
   t.equal(refused.exitCode, 4)
   t.match(refused.json.error, {
     code: 'no-entry',
@@ -34,7 +34,7 @@ t.test('a folder without a build is refused before its code runs, with a hint', 
   })
   await mkdir(join(folder, 'dist'))
   await cp(join(folder, 'index.js'), join(folder, 'dist', 'index.js'))
-  t.equal((await run('module-install', folder)).exitCode, 0)
+  t.equal((await run('module-install', '--yes', folder)).exitCode, 0)
 })
 
 t.test('for a built but not packed entry, the hint names "files"', async (t) => {
@@ -43,11 +43,14 @@ t.test('for a built but not packed entry, the hint names "files"', async (t) => 
     json: { files: ['README.md'], exports: './index.js' },
   })
   await writeFile(join(folder, 'README.md'), '')
-  t.match((await run('module-install', folder)).json.error, { code: 'no-entry', hint: /not packed.*"files"/ })
+  t.match((await run('module-install', '--yes', folder)).json.error, {
+    code: 'no-entry',
+    hint: /not packed.*"files"/,
+  })
 })
 
 t.test('for a package of others, the hint names its author', async (t) => {
   const { root, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), unbuilt)
-  t.match((await run('module-install', file)).json.error, { code: 'no-entry', hint: /author/ })
+  t.match((await run('module-install', '--yes', file)).json.error, { code: 'no-entry', hint: /author/ })
 })

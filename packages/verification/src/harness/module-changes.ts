@@ -73,7 +73,7 @@ export class ModuleChanges {
   async install(module: string, state: ModuleState, fault?: Fault): Promise<Change> {
     const version = `1.0.${++this.#patch}`
     const folder = join(this.#folder, `${module}-${version}`)
-    const argv = ['module-install', await writeChangingModule(folder, module, version, fault)]
+    const argv = ['module-install', '--yes', await writeChangingModule(folder, module, version, fault)]
     const isEnabled = state.version === undefined || state.isEnabled
     return { argv, module, after: { ...state, version, isEnabled } }
   }

@@ -99,6 +99,8 @@ export const texts = {
     command: 'Command',
     noPlan: 'This change has no plan: it takes effect at once.',
     consent: 'I have read the plan and trust these packages: a module has all the rights of the application.',
+    consentNew:
+      'I have read the plan and trust this new source: none of its code has run yet, and a module has all the rights of the application.',
     consentPlain: 'I have read the plan.',
     consentDrop: 'I have read the plan, and agree that the data above are dropped.',
     choices: {

@@ -19,8 +19,8 @@ export async function prepareChanges(folder: string): Promise<readonly (readonly
   await writeFile(join(second, 'migrations', '002-note.sql'), 'ALTER TABLE tally ADD COLUMN note TEXT;')
   await writeFile(join(second, 'migrations', '002-note.down.sql'), 'ALTER TABLE tally DROP COLUMN note;')
   return [
-    ['module-install', first],
-    ['module-install', second],
+    ['module-install', '--yes', first],
+    ['module-install', '--yes', second],
     ['module-disable', 'tally'],
     ['module-enable', 'tally'],
     ['module-remove', 'tally'],

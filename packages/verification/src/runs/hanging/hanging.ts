@@ -121,8 +121,8 @@ export const hanging = defineRun({
 
 function nextChange(random: Random, [first = '', second = '']: readonly string[]): readonly string[] {
   return random.weighted([
-    [3, ['module-install', first]],
-    [3, ['module-install', second]],
+    [3, ['module-install', '--yes', first]],
+    [3, ['module-install', '--yes', second]],
     [1, ['module-disable', 'flip']],
     [1, ['module-enable', 'flip']],
     [1, ['module-remove', 'flip']],

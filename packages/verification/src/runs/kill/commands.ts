@@ -7,7 +7,7 @@ import { succeed } from './run-app.ts'
 
 /** The commands to kill, by their name here, with the state of the application before each. */
 const commands = {
-  'module-install': { from: 'empty', argv: ['module-install', '@sample/note@1.0.0'] },
+  'module-install': { from: 'empty', argv: ['module-install', '--yes', '@sample/note@1.0.0'] },
   'module-upgrade': { from: 'installed', argv: ['module-upgrade', 'note@2.0.0'] },
   'module-rollback': { from: 'upgraded', argv: ['module-rollback', '2'] },
   'module-remove': { from: 'upgraded', argv: ['module-remove', 'note'] },
@@ -32,10 +32,10 @@ export interface Prepared {
 const states = {
   async empty(directory: string) {
     await succeed(directory, 'init')
-    await succeed(directory, 'module-install', '@sample/hello')
+    await succeed(directory, 'module-install', '--yes', '@sample/hello')
   },
   async installed(directory: string) {
-    await succeed(directory, 'module-install', '@sample/note@1.0.0')
+    await succeed(directory, 'module-install', '--yes', '@sample/note@1.0.0')
     await write(directory, 3)
   },
   async upgraded(directory: string) {

@@ -47,7 +47,7 @@ export const misbehaving = defineRun({
       NODE_OPTIONS: `--max-old-space-size=${HEAP}`,
     }
     const source = await writeBadModule(join(round.folder, 'bad'))
-    const commands = [['init'], ['module-install', 'api-cart', 'api-purchase', source]]
+    const commands = [['init'], ['module-install', '--yes', 'api-cart', 'api-purchase', source]]
     await mustRun(directory, commands, { environment })
     const habits = { ifBroken: 'continue', pause: [10, 30] } as const
     const shoppers = await shoppersOf(round, directory, USERS, habits)

@@ -54,7 +54,7 @@ export const soak = defineRun({
   async round(round) {
     const directory = join(round.folder, 'application')
     const steady = await writeSteadyModule(join(round.folder, 'steady'))
-    await mustRun(directory, [['init'], ['module-install', steady]])
+    await mustRun(directory, [['init'], ['module-install', '--yes', steady]])
     const host = await startHost(directory, { measures: true })
     const soak = new Soak(round, directory, host)
     round.teardown(() => soak.stop())

@@ -134,6 +134,7 @@ export function ChangeWindow({ change: asked, close }: { readonly change: Change
     )
   if (running !== undefined) return <Run id={running} title={change.title} close={done} />
   const isTrust = planned && modulesIn(planned.plan).length > 0
+  const isNew = planned && modulesIn(planned.plan).some(({ isNewSource }) => isNewSource)
   const isNothing = planned && isEmpty(planned.plan)
   const isDrop = planned && dropsIn(planned.plan).length > 0
   return (
@@ -173,7 +174,7 @@ export function ChangeWindow({ change: asked, close }: { readonly change: Change
                 checked={hasRead}
                 onChange={(event) => setRead(event.currentTarget.checked)}
               />
-              {isTrust ? t.consent : isDrop ? t.consentDrop : t.consentPlain}
+              {isNew ? t.consentNew : isTrust ? t.consent : isDrop ? t.consentDrop : t.consentPlain}
             </label>
           )}
         </>
