@@ -45,7 +45,7 @@ export class Quarantine {
 
   /** Of a module in this folder of the store. */
   find(id: string, folder: string): QuarantineEntry | undefined {
-    const entry = this.#entries[id]
+    const entry = Object.hasOwn(this.#entries, id) ? this.#entries[id] : undefined
     return entry?.folder === basename(folder) ? entry : undefined
   }
 
@@ -134,7 +134,7 @@ export async function release(
   if (!hasTable(await storage.applied(), 'mortise_lease')) return []
   await forgetEnds(directory, modules)
   const entries = await storage.snapshot(readEntries)
-  const released = modules.filter((id) => id in entries)
+  const released = modules.filter((id) => Object.hasOwn(entries, id))
   if (released.length === 0) return []
   await storage.transaction(function* () {
     for (const id of released) yield* run(sql`DELETE FROM mortise_lease WHERE name = ${PREFIX + id}`)

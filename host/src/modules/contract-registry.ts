@@ -32,7 +32,7 @@ export function inContractOrder<Module extends { readonly manifest: Side }>(
     for (const [contract, range] of Object.entries({ ...optional, ...requires })) {
       const provider = providerOf(contract, range, modules)
       if (provider) visit(provider)
-      else if (contract in requires) {
+      else if (Object.hasOwn(requires, contract)) {
         throw new ModuleError(
           id,
           `it requires the contract "${contract}" (${range}), which no active module provides`,
@@ -46,13 +46,17 @@ export function inContractOrder<Module extends { readonly manifest: Side }>(
   return ordered
 }
 
+/** What a manifest says of a contract, whose name may be one that every object has, such as `constructor`. */
+const own = (contracts: Readonly<Record<string, string>> = {}, name: string): string | undefined =>
+  Object.hasOwn(contracts, name) ? contracts[name] : undefined
+
 function providerOf<Module extends { readonly manifest: Side }>(
   contract: string,
   range: string,
   modules: readonly Module[],
 ): Module | undefined {
   return modules.find(({ manifest: { provides } }) => {
-    const version = provides?.[contract]
+    const version = own(provides, contract)
     return version !== undefined && satisfies(version, range)
   })
 }
@@ -104,7 +108,7 @@ export class ContractBoard {
         version: string,
         implementation: Contracts[Name],
       ) => {
-        if (provides[name] !== version) {
+        if (own(provides, name) !== version) {
           throw new ModuleError(
             id,
             `it provides the contract "${name}" ${version}, which its manifest does not name`,
@@ -113,14 +117,14 @@ export class ContractBoard {
         this.#offered.set(name, { version, implementation, provider: check })
       },
       get: (name) => {
-        const range = requires[name] ?? optional[name]
+        const range = own(requires, name) ?? own(optional, name)
         if (range === undefined) {
           throw new ModuleError(id, `it uses the contract "${name}", which its manifest does not name`)
         }
         return find(name, range)
       },
       required: (name) => {
-        const range = requires[name]
+        const range = own(requires, name)
         const found = range === undefined ? undefined : find(name, range)
         if (found !== undefined) return found
         throw new ModuleError(

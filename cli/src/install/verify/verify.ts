@@ -68,7 +68,7 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     modules: { ...fetched.target.modules, ...entries },
   }
   const refetched = new Map(restored.flatMap(({ name, module }) => (module ? [[name, module] as const] : [])))
-  const others = modulesToLoad(target).filter(([id]) => !(id in entries))
+  const others = modulesToLoad(target).filter(([id]) => !Object.hasOwn(entries, id))
   const isNew = ([id, locked]: [string, LockedModule]) => isBrought(locked, lockedModule(previous, id))
   for (const [id, locked] of others.filter(isNew)) {
     const candidate = refetched.get(id)

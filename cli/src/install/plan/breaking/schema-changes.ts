@@ -25,7 +25,7 @@ export function schemaChanges(
   const inner = (one: unknown, other: unknown, name: string) =>
     schemaChanges(inside(previous, one), inside(next, other), name, use, depth + 1)
   const [before, after] = [propertiesOf(old), propertiesOf(now)]
-  const kept = Object.keys(before).filter((name) => after[name])
+  const kept = Object.keys(before).filter((name) => Object.hasOwn(after, name))
   return [
     ...fieldChanges(old, now, use).map((change) => `${what} ${change}`),
     ...kept.flatMap((name) => inner(before[name], after[name], `"${name}" of ${what}`)),
@@ -35,10 +35,11 @@ export function schemaChanges(
 
 function fieldChanges(old: JsonSchema, now: JsonSchema, use: Use): string[] {
   const after = propertiesOf(now)
-  const gone = Object.keys(propertiesOf(old)).filter((name) => !after[name])
+  const gone = Object.keys(propertiesOf(old)).filter((name) => !Object.hasOwn(after, name))
   if (use === 'received') return gone.map((name) => `no longer has "${name}"`)
   const needed = requiredOf(now).filter(
-    (name) => !requiredOf(old).includes(name) && after[name]?.default === undefined,
+    (name) =>
+      !requiredOf(old).includes(name) && !(Object.hasOwn(after, name) && after[name]?.default !== undefined),
   )
   const refused = now.additionalProperties === false ? gone : []
   return [
