@@ -68,6 +68,8 @@ function reasonOf({ propertyName, ...error }: ErrorObject, wording: Wording): Om
       return { reason: `must match the pattern ${params.pattern}${meaning ? ` (${meaning})` : ''}` }
     case 'minProperties':
       return { reason: `must have at least ${params.limit} ${noun}${params.limit === 1 ? '' : 's'}` }
+    case 'maxProperties':
+      return { reason: `must have at most ${params.limit} ${noun}${params.limit === 1 ? '' : 's'}` }
     case 'uniqueItems':
       return { reason: 'must not contain the same item twice' }
     case 'format':
