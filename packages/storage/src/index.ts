@@ -28,6 +28,8 @@ export {
   NoDatabaseError,
   StillNeededError,
   StorageBusyError,
+  StorageRefusedError,
+  StorageUnfitError,
   StorageUnreachableError,
   UnknownMigrationError,
 } from './port/errors.ts'

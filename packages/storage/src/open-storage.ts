@@ -61,6 +61,11 @@ export interface OpenOptions {
    * only; if absent, until the disk is full.
    */
   readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
+  /**
+   * Reads the URL again after the server has refused the user: a password may have changed. Undefined
+   * without a URL of the same database. PostgreSQL only.
+   */
+  readonly renewUrl?: () => Promise<string | undefined>
   /** For a new SQLite database, as `schema()` of another one returns it. */
   readonly schema?: DatabaseSchema
 }
@@ -86,11 +91,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     outbox,
     observer,
     keepFree,
+    renewUrl,
   } = options
   if ('url' in options) {
     // Loaded on demand: commands and probes of an application on SQLite do without the driver.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
-    return openPostgres(parsePostgresUrl(options.url), create, { rehearse, outbox, observer })
+    return openPostgres(parsePostgresUrl(options.url), create, { rehearse, outbox, observer, renewUrl })
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`the file ${path} does not exist`)

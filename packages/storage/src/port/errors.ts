@@ -28,7 +28,20 @@ export class EngineError extends Error {
 
 /** The database server cannot be used; the message says why. */
 export class StorageUnreachableError extends Error {
-  override readonly name = 'StorageUnreachableError'
+  override readonly name: string = 'StorageUnreachableError'
+}
+
+/** The database server responds and refuses this user; the message says why. */
+export class StorageRefusedError extends StorageUnreachableError {
+  override readonly name = 'StorageRefusedError'
+}
+
+/**
+ * The database server responds, but is not set up for an application; the message says why, and what
+ * to do.
+ */
+export class StorageUnfitError extends StorageUnreachableError {
+  override readonly name = 'StorageUnfitError'
 }
 
 /** An expected database is missing; the message says where. */

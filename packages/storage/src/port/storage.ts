@@ -83,6 +83,8 @@ export interface Storage extends Database {
   readonly wal: { readonly bytes: number; readonly failure: Error | undefined } | undefined
   /** Reads and writes that failed during an outage. PostgreSQL only. */
   readonly outage: Refusing
+  /** Connections that the server refused while it served on the open ones. PostgreSQL only. */
+  readonly newConnections: Refusing
   /** The current connections for transactions; undefined if one serves all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Client } from 'pg'
+import { type Begun, beginSession, type SessionSettings } from './session-settings.ts'
 
 /** How long a server may take to close a connection, in milliseconds. */
 const PATIENCE_MS = 1_000
@@ -19,10 +20,20 @@ export function cut(client: Client, error?: Error): void {
 /** Node's codes for a certificate of an unknown authority. */
 const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
 
-/** @throws {Error} if the server is unreachable, untrusted or a standby */
-export async function connect(client: Client, timeout: number): Promise<void> {
+interface Wishes {
+  readonly settings: SessionSettings
+  /** For connecting, and for each response, in milliseconds. */
+  readonly timeout: number
+  readonly requiresChannelBinding: boolean
+}
+
+/** @throws {Error} if the server is unreachable, untrusted, a standby, or not set up for an application */
+export async function connect(client: Client, wishes: Wishes): Promise<Begun> {
+  const { settings, timeout, requiresChannelBinding } = wishes
+  const assertBound = requiresChannelBinding ? requireChannelBinding(client) : undefined
   try {
     await client.connect()
+    assertBound?.()
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
     if (!UNTRUSTED.test(code ?? '')) throw error
@@ -30,18 +41,33 @@ export async function connect(client: Client, timeout: number): Promise<void> {
     throw new Error(reason, { cause: error })
   }
   try {
-    await assertWritable(client, timeout)
+    return await beginSession(client, settings, timeout)
   } catch (error) {
     hangUp(client)
     throw error
   }
 }
 
-/** @throws {Error} for a standby: it accepts no writes, and its data may be stale */
-async function assertWritable(client: Client, timeout: number): Promise<void> {
-  const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: timeout }
-  const { rows } = await client.query(question)
-  if (rows[0].standby === 1) throw new Error('it is a read-only standby: use the primary')
+/**
+ * The driver only prefers it: ends the connection before a password is sent without it.
+ * @returns throws if a server asked for no password
+ */
+function requireChannelBinding(client: Client): () => void {
+  const connection = client.connection as unknown as NodeJS.EventEmitter
+  const reason = 'channel_binding=require, and the server does not offer SCRAM-SHA-256-PLUS'
+  const refuse = () => cut(client, new Error(reason))
+  let isBound = false
+  connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+    isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+    if (!isBound) refuse()
+  })
+  for (const other of ['authenticationCleartextPassword', 'authenticationMD5Password'])
+    connection.on(other, refuse)
+  return () => {
+    if (isBound) return
+    refuse()
+    throw new Error(reason)
+  }
 }
 
 const changed = new WeakSet<Client>()

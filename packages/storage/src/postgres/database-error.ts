@@ -113,6 +113,22 @@ export const isWithoutRoom = (error: unknown) =>
 export const isTooManyConnections = (error: unknown) =>
   isWithoutRoom(error) || someOf(error, ({ code }) => code === CANNOT_CONNECT_NOW)
 
+/** Whether the server has responded, and lets this user in only after a change there or here. */
+export const isRefused = (error: unknown) => someOf(error, (each) => !isTooManyConnections(each))
+
+/** By SQLSTATE of a refused connection, where the server does not say what to do. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '42501': 'grant CONNECT ON DATABASE to this user',
+  '3D000': 'create it, with the encoding UTF8',
+}
+
+/** What to do about a refused connection; '' if its message says it. */
+export function adviceOn(error: unknown): string {
+  if (isWithoutRoom(error)) return 'raise max_connections, or lower connection_limit of the hosts'
+  const code = Object.keys(REMEDIES).find((each) => someOf(error, ({ code }) => code === each))
+  return code === undefined ? '' : (REMEDIES[code] as string)
+}
+
 /** With several servers each has an error of its own. */
 function someOf(error: unknown, is: (error: ServerError) => boolean): boolean {
   if (error instanceof AggregateError) return error.errors.some((each) => someOf(each, is))

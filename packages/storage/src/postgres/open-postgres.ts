@@ -1,10 +1,17 @@
 import { setCurrentTime } from '@mortise/module-sdk/current-time'
 import { sql } from '@mortise/module-sdk/sql'
 import type { Client } from 'pg'
-import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
+import type { OpenOptions } from '../open-storage.ts'
+import {
+  NoDatabaseError,
+  StorageRefusedError,
+  StorageUnfitError,
+  StorageUnreachableError,
+} from '../port/errors.ts'
 import { MonotonicClock } from '../port/monotonic-clock.ts'
 import type { Storage } from '../port/storage.ts'
 import { inTransaction } from './change-schema.ts'
+import { isRefused } from './database-error.ts'
 import { Connections } from './postgres-connections.ts'
 import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
@@ -23,22 +30,35 @@ const SAMPLES = 5
 export async function openPostgres(
   place: PostgresAddress,
   create: boolean,
-  options: Omit<PostgresOptions, 'onClosed'>,
+  {
+    renewUrl,
+    ...options
+  }: Omit<PostgresOptions, 'onClosed'> & { readonly renewUrl: OpenOptions['renewUrl'] },
 ): Promise<Storage> {
-  const connections = new Connections(place)
+  const connections = new Connections(place, { renew: renewUrl })
   try {
-    await connections.withClient((client) => prepare(client, place, create))
+    await connections.withClient(async (client) => {
+      await connections.assertOwnSession(client)
+      await prepare(client, place, create)
+    })
     const server = await readClock(connections)
     const clock = new MonotonicClock(() => server.now())
     const onClosed = setCurrentTime(() => clock.now())
     return new PostgresStorage(connections, server, { ...options, onClosed })
   } catch (error) {
     await connections.close()
-    if (error instanceof NoDatabaseError) throw error
-    throw new StorageUnreachableError(`${place.name} cannot be opened: ${(error as Error).message}`, {
-      cause: error,
-    })
+    throw openingError(place, error)
   }
+}
+
+/** For commands, which say what to do by its kind. */
+export function openingError({ name }: PostgresAddress, error: unknown): unknown {
+  if (error instanceof NoDatabaseError) return error
+  const { message, cause } = error as Error
+  const reason = `${name} cannot be opened: ${message}`
+  if (error instanceof StorageUnfitError) return new StorageUnfitError(reason, { cause: error })
+  const Kind = isRefused(cause) ? StorageRefusedError : StorageUnreachableError
+  return new Kind(reason, { cause: error })
 }
 
 async function readClock(connections: Connections): Promise<ServerClock> {
@@ -74,7 +94,9 @@ export async function assertUsable(client: Client): Promise<void> {
     SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`)
   const { version, encoding } = rows[0]
   if (version < OLDEST_VERSION)
-    throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest supported version`)
+    throw new StorageUnfitError(
+      `it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest supported version`,
+    )
   if (encoding !== 'UTF8')
-    throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
+    throw new StorageUnfitError(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
 }

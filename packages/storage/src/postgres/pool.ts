@@ -16,8 +16,10 @@ export interface PoolOptions {
   readonly limit: () => number
   /** Makes a connection that is ready for use. */
   readonly connect: () => Promise<Client>
+  /** Whether unused connections stay open, since new ones cannot be made. */
+  readonly keepsIdle: () => boolean
   /** The error for waiting callers after a failed connection; undefined: they continue to wait. */
-  readonly failed: (error: Error) => DatabaseError | undefined
+  readonly failed: (error: Error) => Promise<DatabaseError | undefined>
 }
 
 interface Waiting {
@@ -75,7 +77,7 @@ export class Pool {
     }, PATIENCE_MS)
     const waiting = { grant, refuse, timer }
     this.#waiting.push(waiting)
-    this.#grow()
+    this.grow()
     return promise
   }
 
@@ -94,7 +96,7 @@ export class Pool {
     }
     clearTimeout(waiting.timer)
     waiting.grant(client)
-    this.#grow()
+    this.grow()
   }
 
   /** Rejects all waiting callers. */
@@ -114,7 +116,7 @@ export class Pool {
   }
 
   /** Makes connections for waiting callers. */
-  #grow(): void {
+  grow(): void {
     const room = () => this.#options.limit() - this.#open.size - this.#connecting
     while (this.#ended === undefined && this.#connecting < this.#waiting.length && room() > 0) {
       this.#connecting += 1
@@ -130,14 +132,14 @@ export class Pool {
       client.on('end', () => this.#forget(client))
       this.release(client)
     } catch (error) {
+      const refusal = await this.#options.failed(error as Error)
       this.#connecting -= 1
-      this.#failed(error as Error)
+      this.#failed(refusal)
     }
     this.#settle()
   }
 
-  #failed(error: Error): void {
-    const refusal = this.#options.failed(error)
+  #failed(refusal: DatabaseError | undefined): void {
     if (refusal !== undefined) {
       this.refuseAll(refusal)
       return
@@ -145,12 +147,12 @@ export class Pool {
     while (this.#idle.length > 0 && this.#open.size > this.#options.limit()) {
       this.#close((this.#idle[0] as Idle).client)
     }
-    if (this.#open.size + this.#connecting === 0) setTimeout(() => this.#grow(), AGAIN_MS)
+    if (this.#open.size + this.#connecting === 0) setTimeout(() => this.grow(), AGAIN_MS)
   }
 
   #keepIdle(client: Client): void {
     const timer = setTimeout(() => {
-      if (this.#open.size > 1) this.#close(client)
+      if (this.#open.size > 1 && !this.#options.keepsIdle()) this.#close(client)
     }, IDLE_MS).unref()
     this.#idle.push({ client, timer })
   }
@@ -165,7 +167,7 @@ export class Pool {
     if (!this.#open.delete(client)) return
     const index = this.#idle.findIndex((idle) => idle.client === client)
     if (index >= 0) clearTimeout(this.#idle.splice(index, 1)[0]?.timer)
-    this.#grow()
+    this.grow()
     this.#settle()
   }
 

@@ -101,6 +101,10 @@ export class PostgresStorage implements Storage {
     this.#observer = options.observer
   }
 
+  get newConnections(): Refusing {
+    return this.#connections.newConnections
+  }
+
   get trouble(): string | undefined {
     return this.#connections.trouble
   }

@@ -9,16 +9,32 @@ export interface PostgresAddress {
   readonly schema: string
   /** The limit of connections of one host. */
   readonly connectionLimit: number
+  /** How long it may take to connect, in milliseconds; undefined without a wish. */
+  readonly connectTimeout: number | undefined
+  /** Added to the name of each connection. */
+  readonly applicationName: string | undefined
+  /** Refuses a server that does not prove to be at the other end of the TLS connection. */
+  readonly requiresChannelBinding: boolean
   /** A label without the password. */
   readonly name: string
 }
 
-export type PostgresServer = Pick<ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>
+export type PostgresServer = Pick<
+  ClientConfig,
+  'host' | 'port' | 'user' | 'password' | 'database' | 'ssl' | 'enableChannelBinding'
+>
 
-const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host', 'target_session_attrs', 'connection_limit']
+const PARAMETERS = [
+  ...['schema', 'sslmode', 'sslrootcert', 'host', 'target_session_attrs', 'connection_limit'],
+  ...['connect_timeout', 'application_name', 'channel_binding'],
+]
+const CHANNEL_BINDINGS = ['disable', 'prefer', 'require']
 const CONNECTIONS = { default: 19, fewest: 5 }
 const SSL_MODES = ['disable', 'require', 'verify-full']
 const LOOPBACK = new Set(['', 'localhost', '127.0.0.1', '::1'])
+
+const ENCODING =
+  'In user, password and database write % as %25, @ as %40, : as %3A, / as %2F, ? as %3F, # as %23'
 
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
 
@@ -34,11 +50,15 @@ export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
 export function parsePostgresUrl(text: string): PostgresAddress {
   const texts = urlsOf(text)
   if (!texts.every((each) => URL.canParse(each))) {
-    throw new TypeError('must be a URL such as postgres://user:password@host/database')
+    throw new TypeError(`must be a URL such as postgres://user:password@host/database. ${ENCODING}`)
   }
   const urls = texts.map((each) => new URL(each))
   const [url] = urls as [URL]
-  const parameters = new Map(url.searchParams)
+  // Parts of a password with "/", "?" or "#" are elsewhere.
+  if (url.hash !== '' || /@/.test(url.pathname + url.search) || /\/./.test(url.pathname.slice(1)))
+    throw new TypeError(`has a character that ends the password or the name of the database. ${ENCODING}`)
+  // Unlike in forms, "+" is no blank.
+  const parameters = new Map(new URLSearchParams(url.search.replaceAll('+', '%2B')))
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) {
     throw new TypeError(`has the parameter "${unknown}", which is not one of ${PARAMETERS.join(', ')}`)
@@ -51,10 +71,24 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   if (wanted !== 'read-write') {
     throw new TypeError(`has the target_session_attrs "${wanted}": only read-write is supported`)
   }
+  const binding = parameters.get('channel_binding') ?? 'disable'
+  if (!CHANNEL_BINDINGS.includes(binding)) {
+    throw new TypeError(
+      `has the channel_binding "${binding}", which is not one of ${CHANNEL_BINDINGS.join(', ')}`,
+    )
+  }
+  const servers = urls.map((each) => serverOf(each, parameters, binding !== 'disable'))
+  if (binding === 'require' && servers.some(({ ssl }) => ssl === false))
+    throw new TypeError(
+      'has channel_binding=require, which needs encryption: add sslmode=require or verify-full',
+    )
   return {
-    servers: urls.map((each) => serverOf(each, parameters)),
+    servers,
     schema,
     connectionLimit: connectionLimitOf(parameters.get('connection_limit')),
+    connectTimeout: connectTimeoutOf(parameters.get('connect_timeout')),
+    applicationName: parameters.get('application_name'),
+    requiresChannelBinding: binding === 'require',
     name: `the schema "${schema}" of postgres://${urls.map(({ host }) => host).join()}${url.pathname}`,
   }
 }
@@ -65,6 +99,22 @@ function connectionLimitOf(text: string | undefined): number {
   throw new TypeError(`has the connection_limit "${text}": use a number from ${CONNECTIONS.fewest} to 9999`)
 }
 
+/** As in libpq, in seconds: 0 is no limit of the URL, and 1 is 2. */
+function connectTimeoutOf(text: string | undefined): number | undefined {
+  if (text === undefined || /^-?0+$/.test(text)) return undefined
+  if (/^\d{1,4}$/.test(text)) return Math.max(2, Number(text)) * 1000
+  throw new TypeError(`has the connect_timeout "${text}": use a number of seconds`)
+}
+
+/** @throws {TypeError} for a "%" that begins no escape, without the text, which may be a password */
+function decoded(text: string, what: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new TypeError(`has a "%" in its ${what} that does not begin an escape such as %25. ${ENCODING}`)
+  }
+}
+
 /** One URL for each host, since `URL` supports only one. */
 function urlsOf(text: string): string[] {
   const parts = /^([^/?#]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text)
@@ -73,15 +123,16 @@ function urlsOf(text: string): string[] {
   return hosts.split(',').map((host) => `${before}${host}${after}`)
 }
 
-function serverOf(url: URL, parameters: ReadonlyMap<string, string>): PostgresServer {
-  const host = parameters.get('host') ?? decodeURIComponent(url.hostname.replace(/^\[|\]$/g, ''))
-  const database = decodeURIComponent(url.pathname.slice(1))
+function serverOf(url: URL, parameters: ReadonlyMap<string, string>, binds: boolean): PostgresServer {
+  const host = parameters.get('host') ?? decoded(url.hostname.replace(/^\[|\]$/g, ''), 'host')
+  const database = decoded(url.pathname.slice(1), 'database')
   return {
     ...(host && { host }),
     ...(url.port && { port: Number(url.port) }),
-    ...(url.username && { user: decodeURIComponent(url.username) }),
-    ...(url.password && { password: decodeURIComponent(url.password) }),
+    ...(url.username && { user: decoded(url.username, 'user') }),
+    ...(url.password && { password: decoded(url.password, 'password') }),
     ...(database && { database }),
+    ...(binds && { enableChannelBinding: true }),
     ssl: tls(host, parameters.get('sslmode'), parameters.get('sslrootcert')),
   }
 }

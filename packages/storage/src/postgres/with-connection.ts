@@ -1,7 +1,7 @@
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
-import { StorageUnreachableError } from '../port/errors.ts'
-import { assertUsable } from './open-postgres.ts'
+import { StorageUnfitError } from '../port/errors.ts'
+import { assertUsable, openingError } from './open-postgres.ts'
 import { Connections } from './postgres-connections.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
@@ -14,13 +14,13 @@ export async function withConnection<Result>(
   const connections = new Connections(place)
   try {
     return await connections.withClient(async (client) => {
+      await connections.assertOwnSession(client)
       await assertUsable(client)
       return await work(client, place, connections)
     })
   } catch (error) {
     const isUnreachable = error instanceof DatabaseError && error.kind === 'unavailable'
-    if (!isUnreachable) throw error
-    throw new StorageUnreachableError(`${place.name} cannot be used: ${error.message}`, { cause: error })
+    throw isUnreachable || error instanceof StorageUnfitError ? openingError(place, error) : error
   } finally {
     await connections.close()
   }

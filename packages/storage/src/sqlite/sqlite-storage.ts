@@ -43,6 +43,7 @@ export class SqliteStorage implements Storage {
   readonly isShared = engines.sqlite.isShared
   readonly trouble = undefined
   readonly outage = { refusal: undefined, refused: 0 }
+  readonly newConnections = this.outage
   readonly pool = undefined
   readonly #writer: Connection
   readonly #reader: Connection

@@ -10,6 +10,8 @@ export interface CuttableProxy {
   /** Breaks every connection and takes none, until `repair`. */
   cut(): Promise<void>
   repair(): Promise<void>
+  /** Takes no new connections, until `repair`; the open ones stay. */
+  refuse(): void
   /** From now on connections go to this server, as where an address is given to another machine. */
   point(serverUrl: string): void
   /** Swallows all that is sent either way, while connections stay open and are taken, until `repair`. */
@@ -88,6 +90,9 @@ export async function startProxy(
       return made
     },
     cut,
+    refuse() {
+      listener.close()
+    },
     async repair() {
       swallows = false
       trap = undefined

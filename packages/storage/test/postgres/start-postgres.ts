@@ -2,12 +2,14 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, type QueryResult } from 'pg'
+import { freePort } from './free-port.ts'
 import { makeReachable } from './reachable-binaries.ts'
+
+export { freePort }
 
 makeReachable()
 // It has a process that comes to its end by itself end with 0, whatever process.exitCode says: failed tests would pass.
@@ -301,15 +303,4 @@ function signal(pid: number, name: NodeJS.Signals): void {
     // It has ended meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-}
-
-/** A port that nobody has at the moment. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

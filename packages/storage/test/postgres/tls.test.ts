@@ -74,6 +74,35 @@ t.test('the certificate of the server is checked as sslmode says', { skip }, asy
   }
 })
 
+t.test(
+  'channel_binding=require sends no password to a server that cannot prove itself',
+  { skip },
+  async (t) => {
+    const own = new Authority(t.testdir({}), 'own')
+    const server = await startPostgres({ durable: false, tls: own.certify('localhost') })
+    t.teardown(() => server.stop())
+    const url = `${server.url}?sslmode=require&channel_binding=require`
+    const refused = {
+      name: 'StorageUnreachableError',
+      message: /channel_binding=require, and the server does not offer SCRAM-SHA-256-PLUS/,
+    }
+    await t.rejects(openStorage({ url, onFatal: t.fail }), refused, 'it wants the password as it is')
+    const [{ file }] = (await server.query(`SELECT current_setting('hba_file') AS file`)).rows
+    for (const [method, accepts] of [
+      ['scram-sha-256', true],
+      ['trust', false],
+    ] as const) {
+      writeFileSync(file, `host all all 127.0.0.1/32 ${method}\n`)
+      const loaded = async () => (await server.query('SELECT pg_conf_load_time()::text AS at')).rows[0].at
+      const before = await loaded()
+      await server.query('SELECT pg_reload_conf()')
+      while ((await loaded()) === before) {}
+      if (accepts) t.equal(await isEncrypted(t, url), true)
+      else await t.rejects(openStorage({ url, onFatal: t.fail }), refused)
+    }
+  },
+)
+
 t.test('a server without TLS is refused if sslmode needs encryption', async (t) => {
   const server = await startPostgres({ durable: false })
   t.teardown(() => server.stop())
