@@ -122,6 +122,13 @@ export class Application implements Serving {
       logRefusals(storage, log, 'writes', 'reads continue'),
       logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
+      logRefusals(
+        storage.newConnections,
+        log,
+        'new connections',
+        'the host serves on the open ones',
+        'the database',
+      ),
     ]
     this.#control = createControl(this.#controlled(), log)
     shutdown.endFailureBy(async () => {
@@ -256,12 +263,14 @@ export class Application implements Serving {
   state(): ApplicationState {
     const { generation, switches, modules } = this.installed
     const supervisor = this.#supervisor
+    const { refusal } = this.#parts.storage.newConnections
     return {
       pid: process.pid,
       ...(supervisor !== undefined && { supervisor }),
       host: hostVersion,
       url: this.url,
       engine: this.#parts.storage.engine,
+      ...(refusal !== undefined && { refusedConnections: refusal }),
       generation,
       switches,
       loadedPackages: loadedPackages(storeDirectory(this.#parts.config.directory)),

@@ -12,7 +12,6 @@ export {
   nameOfDatabaseSetting,
   ownIssuer,
   readConfig,
-  readEnvFileSetting,
   readSecrets,
   secretFile,
   tokenIssuers,
@@ -20,6 +19,7 @@ export {
 export { configSchema } from './config/config-schema.ts'
 export { keptTables, readDatabaseId, readFileId, removeIdentity } from './config/database-id.ts'
 export { readPlace } from './config/database-place.ts'
+export { EnvFileError, loadEnvFile, unloadEnvFile, withoutEnvFile } from './config/env-file.ts'
 export { assertSettings, settingFaults } from './config/evaluate-apart.ts'
 export { firstError } from './config/first-error.ts'
 export * from './config/identity.ts'

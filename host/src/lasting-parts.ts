@@ -94,7 +94,7 @@ export async function openLastingParts(
   assertOwnSecret(config, await readIdentity(directory))
   const secrets = new OwnSecrets(config, log)
   const metrics = new Metrics()
-  const storage = await openStorage(config, log, metrics, shutdown)
+  const storage = await openStorage(secrets, log, metrics, shutdown)
   const { blockedSeconds } = config.host
   const loop = new EventLoopWatch({ directory, blockedSeconds, parent: parent?.pid })
   if (ownsProcess && development === undefined) await loop.begin()
@@ -149,12 +149,13 @@ async function assertAddressFree({ port, host, worker, parent }: ApplicationOpti
   if (worker === undefined && parent?.socketFor(address) === undefined) await freePort(address)
 }
 
-const openStorage = (config: Config, log: FastifyBaseLogger, observer: Metrics, shutdown: Shutdown) =>
-  openApplicationStorage(config, {
+const openStorage = (secrets: OwnSecrets, log: FastifyBaseLogger, observer: Metrics, shutdown: Shutdown) =>
+  openApplicationStorage(secrets.config, {
+    renewUrl: () => secrets.renewUrl(),
     onFatal: (error) => shutdown.fail(error),
     onCheckpoint: (failure) => {
       if (failure === undefined) log.info('checkpoints of the write-ahead log succeed again')
-      else log.error(failure, walMessage(config.databaseFile ?? ''))
+      else log.error(failure, walMessage(secrets.config.databaseFile ?? ''))
     },
     onSlowRead: (statement, milliseconds) =>
       log.warn(
@@ -162,7 +163,7 @@ const openStorage = (config: Config, log: FastifyBaseLogger, observer: Metrics, 
         'a read held all callers up: declare it by { long: true }, or add an index',
       ),
     observer,
-    keepFree: { bytes: config.storage.minFreeBytes },
+    keepFree: { bytes: secrets.config.storage.minFreeBytes },
   })
 
 const walMessage = (file: string) =>

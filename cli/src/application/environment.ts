@@ -1,17 +1,17 @@
-import { isAbsolute, join } from 'node:path'
-import { loadEnvFile } from 'node:process'
 import { isDeepStrictEqual } from 'node:util'
 import {
   callRunningHost,
+  EnvFileError,
   type HostEnvironment,
   isPostgresUrl,
+  loadEnvFile,
   nameOfDatabaseSetting,
   openStorage,
   readConfig,
   readDatabaseId,
-  readEnvFileSetting,
   readIdentity,
   readPlace,
+  unloadEnvFile,
 } from '@mortise/host'
 import { envFileUnreadable, otherDatabaseVariable, otherSecretVariable } from '../failures/index.ts'
 
@@ -19,16 +19,14 @@ import { envFileUnreadable, otherDatabaseVariable, otherSecretVariable } from '.
 // from the running host. If no host runs, they come from APP_… variables, then `envFile` of
 // app.config.json, then the files.
 
-const fromFile = new Set<string>()
 /** The variables from the running host, with the values that they had here. */
 const taken = new Map<string, string | undefined>()
 
 /** Removes the variables that one call of the command added to the environment. */
 export function resetEnvironment(): void {
   for (const [name, own] of taken) setVariable(name, own)
-  for (const name of fromFile) delete process.env[name]
   taken.clear()
-  fromFile.clear()
+  unloadEnvFile()
 }
 
 function setVariable(name: string, value: string | undefined): void {
@@ -41,16 +39,10 @@ export const ownEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, ...Obj
 
 /** Adds the variables of `envFile` to the environment. Variables that are already set win. */
 export async function loadOwnEnvFile(directory: string): Promise<void> {
-  const name = await readEnvFileSetting(directory)
-  if (name === undefined) return
-  const file = isAbsolute(name) ? name : join(directory, name)
-  const before = new Set(Object.keys(process.env))
-  try {
-    loadEnvFile(file)
-    for (const added of Object.keys(process.env)) if (!before.has(added)) fromFile.add(added)
-  } catch (error) {
-    throw envFileUnreadable({ file, reason: (error as Error).message, cause: error })
-  }
+  await loadEnvFile(directory).catch((error) => {
+    if (!(error instanceof EnvFileError)) throw error
+    throw envFileUnreadable({ file: error.file, reason: error.message, cause: error })
+  })
 }
 
 /** @throws {Failure} if a variable that is set here has another value */

@@ -16,6 +16,7 @@ import {
   readGenerations,
   removeDatabaseIdentity,
   replaceFile,
+  StorageUnfitError,
   StorageUnreachableError,
   UnknownMigrationError,
 } from '@mortise/host'
@@ -156,7 +157,7 @@ async function asFailures<Result>(directory: string, work: () => Promise<Result>
     if (error instanceof MigrationError || (error instanceof DatabaseError && error.kind === 'foreign-key')) {
       throw notMovable({ hint: 'other', reason: error.message, cause: error })
     }
-    if (error instanceof StorageUnreachableError) {
+    if (error instanceof StorageUnreachableError && !(error instanceof StorageUnfitError)) {
       throw moveTargetUnreachable({ reason: error.message, cause: error })
     }
     if (error instanceof DatabaseError) throw moveInterrupted({ reason: error.message, cause: error })

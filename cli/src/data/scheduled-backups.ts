@@ -13,6 +13,7 @@ import {
   secondsOfLifetime,
   syncPath,
   volumeOf,
+  withoutEnvFile,
 } from '@mortise/host'
 import { calledFolder } from '../application/pinned-host.ts'
 import { assertFolder } from './assert-folder.ts'
@@ -112,6 +113,7 @@ async function deleteOlder(file: string, keep: number): Promise<void> {
 async function runApp(argv: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [join(calledFolder(), 'bin.js'), ...argv, '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, ...withoutEnvFile() },
     signal,
   })
   const ended = once(child, 'close')

@@ -25,6 +25,7 @@ import { isCurrent } from '../changes/current-generation.ts'
 import { describeForeign, foreignObjects } from '../data/foreign-objects.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
+import { asFailure } from '../terminal/explain.ts'
 import { lostIdentity } from './explain-error.ts'
 import type { AsyncFindings, Findings, FixableFinding } from './finding.ts'
 
@@ -90,12 +91,11 @@ async function activeModules(directory: string): Promise<LockFile['modules']> {
 const namesOf = (migrations: readonly AppliedMigration[]) =>
   migrations.map(({ module, name }) => `${module}/${name}`).join(', ')
 
-const unreachable = (error: Error): FixableFinding => ({
-  id: 'database-unreachable',
-  severity: 'error',
-  message: `${error.message}. The application cannot serve without it.`,
-  hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
-})
+function unreachable(error: StorageUnreachableError): FixableFinding {
+  const { code, hint } = asFailure(error)
+  const message = `${error.message}. The application cannot serve without it.`
+  return { id: code, severity: 'error', message, hint }
+}
 
 const foreignFindings = (objects: readonly ForeignObject[]): FixableFinding[] =>
   objects.length === 0

@@ -33,9 +33,22 @@ export async function* checkRunningHost(directory: string): AsyncFindings {
   yield* settingsTrouble(directory, state, database !== undefined)
   if (state.generation !== generation && (await isCurrent(directory)))
     yield behindTrouble(directory, state.generation, generation)
+  yield* connectionTrouble(state)
   yield* silentTrouble(state)
   yield* retainedCode(state)
 }
+
+const connectionTrouble = ({ refusedConnections }: ApplicationState): FixableFinding[] =>
+  refusedConnections === undefined
+    ? []
+    : [
+        {
+          id: 'connections-refused',
+          severity: 'error',
+          message: `The running host serves on its open connections, and gets no new ones: ${refusedConnections}.`,
+          hint: 'After a change of the password, write the new one into "envFile" or app.config.json: the host takes it up within seconds. If it is in APP_DATABASE or PGPASSWORD of its environment, restart the host.',
+        },
+      ]
 
 const silentTrouble = ({ silentWorkers = [] }: ApplicationState): FixableFinding[] =>
   silentWorkers.map((pid) => ({

@@ -6,6 +6,18 @@ export const databaseUnreachable = define.unexpected(
   'Start the server, or correct "database" in app.config.json or APP_DATABASE: host, user, password, certificate.',
 )
 
+export const databaseRefused = define.unexpected(
+  'database-unreachable',
+  'PostgreSQL refuses the connection: {reason}.',
+  'Correct user, password or database: in "database" of app.config.json, APP_DATABASE, "envFile" or PGPASSWORD, or on the server.',
+)
+
+export const databaseUnfit = define.usage(
+  'database-unfit',
+  'PostgreSQL cannot be used as it is set up: {reason}.',
+  'Nothing was changed. Correct that, or "database" in app.config.json or APP_DATABASE, then run the command again.',
+)
+
 export const databaseInUse = define.unexpected(
   'database-in-use',
   'Another process uses the database: a host that starts or stops, or a command.',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ApplicationState, readLockFile } from '@mortise/host'
+import { type ApplicationState, readLockFile, withoutEnvFile } from '@mortise/host'
 import { calledFolder } from '../application/pinned-host.ts'
 import { exitCodes } from '../failures/index.ts'
 import { absentPackages } from '../store/installed-packages.ts'
@@ -54,7 +54,7 @@ async function bringInLine(directory: string, signal: AbortSignal) {
   const child = spawn(
     process.execPath,
     [program, 'module-install', '--frozen', '--json', '--dir', directory],
-    { stdio: ['ignore', 'pipe', 'ignore'], signal },
+    { stdio: ['ignore', 'pipe', 'ignore'], env: { ...process.env, ...withoutEnvFile() }, signal },
   )
   const ended = once(child, 'close').catch(() => [null])
   const [output, [exitCode]] = await Promise.all([text(child.stdout), ended])

@@ -12,6 +12,8 @@ import {
   NewerHostError,
   StillNeededError,
   StorageBusyError,
+  StorageRefusedError,
+  StorageUnfitError,
   StorageUnreachableError,
   UnreadableFileError,
 } from '@mortise/host'
@@ -19,6 +21,8 @@ import { CommanderError } from 'commander'
 import {
   capitalised,
   databaseInUse,
+  databaseRefused,
+  databaseUnfit,
   databaseUnreachable,
   Failure,
   fileUnreadable,
@@ -60,11 +64,11 @@ export function asFailure(error: unknown): Failure {
   const values = { reason: cause.message, problem: capitalised(cause.message), cause }
   if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
   if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
+  if (error instanceof StorageUnfitError) return databaseUnfit(values)
   if (error instanceof StorageUnreachableError) {
-    return databaseUnreachable({
-      reason: cause.message.replace('the database cannot be reached: ', ''),
-      cause,
-    })
+    const define = error instanceof StorageRefusedError ? databaseRefused : databaseUnreachable
+    const known = /the database (cannot be reached|refuses the connection): /
+    return define({ reason: cause.message.replace(known, ''), cause })
   }
   if (error instanceof HostSilentError) {
     const silent = { ...values, process: error.pid ?? 'its process' }

@@ -101,7 +101,7 @@ async function backupMetrics(storage: Storage): Promise<MetricFamily[]> {
   return times.flatMap(([name, help, time]) => (time === null ? [] : [gauge(name, help, 'max', time / 1000)]))
 }
 
-function storageMetrics({ pool, refusal, refused, wal }: Storage): MetricFamily[] {
+function storageMetrics({ pool, refusal, refused, wal, newConnections }: Storage): MetricFamily[] {
   return [
     gauge(
       'mortise_writes_refused',
@@ -120,6 +120,17 @@ function storageMetrics({ pool, refusal, refused, wal }: Storage): MetricFamily[
             { labels: { state: 'busy' }, value: pool.open - pool.idle },
             { labels: { state: 'idle' }, value: pool.idle },
           ]),
+          gauge(
+            'mortise_database_connections_refused',
+            '1 while PostgreSQL refuses new connections and the open ones serve',
+            'max',
+            newConnections.refusal === undefined ? 0 : 1,
+          ),
+          counter(
+            'mortise_database_refused_connections_total',
+            'Connections that PostgreSQL refused, or that failed',
+            newConnections.refused,
+          ),
           gauge(
             'mortise_database_waiting',
             'Transactions that wait for a PostgreSQL connection',

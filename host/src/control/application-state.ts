@@ -8,6 +8,8 @@ export interface ApplicationState {
   readonly url: string
   /** Of the database at its start. */
   readonly engine: Engine
+  /** Why the database refuses new connections while the host serves on the open ones; absent otherwise. */
+  readonly refusedConnections?: string
   readonly generation: number
   /** Switches since the start. */
   readonly switches: number
@@ -42,7 +44,9 @@ export function mergeStates(
 ): ApplicationState {
   const [first] = states
   const lowest = states.reduce((least, state) => (state.generation < least.generation ? state : least), first)
-  const { supervisor, ...common } = lowest
+  const { supervisor, ...own } = lowest
+  const { refusedConnections } = states.find((state) => state.refusedConnections !== undefined) ?? {}
+  const common = { ...own, ...(refusedConnections !== undefined && { refusedConnections }) }
   if (supervisor === undefined) return common
   return {
     ...common,

@@ -2,7 +2,15 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TokenVerifier } from '../callers/token-verifier.ts'
-import { type Config, readSecrets, secretFile, tokenIssuers } from '../config/config.ts'
+import {
+  type Config,
+  nameOfDatabase,
+  readConfig,
+  readSecrets,
+  secretFile,
+  tokenIssuers,
+} from '../config/config.ts'
+import { loadEnvFile } from '../config/env-file.ts'
 import { rememberSecret } from '../config/identity.ts'
 
 /** How often the file is polled, in milliseconds; `app secret rotate` asks at once. */
@@ -10,11 +18,16 @@ const INTERVAL = 5_000
 /** The shortest time between two reads because of a wrong signature, in milliseconds. */
 const PAUSE = 1_000
 
-/** The configuration of a running host, whose secrets follow `.app/secret`. */
+/**
+ * The configuration of a running host, whose secrets follow `.app/secret`, and the credentials of its
+ * database the settings.
+ */
 export class OwnSecrets {
   config: Config
   readonly #log: FastifyBaseLogger
   #tokens: TokenVerifier | undefined
+  /** Why the settings could not be read the last time. */
+  #unusable: string | undefined
   #readAt = Number.NEGATIVE_INFINITY
 
   constructor(config: Config, log: FastifyBaseLogger) {
@@ -56,6 +69,31 @@ export class OwnSecrets {
   /** For a token with a wrong signature, which a new secret may have made. */
   async renewForToken(): Promise<boolean> {
     return performance.now() - this.#readAt < PAUSE ? false : this.#renewIfUsable()
+  }
+
+  /**
+   * Reads the URL of the database again, from `envFile` and app.config.json, after the server has
+   * refused the user. Undefined if the settings cannot be used, or name another database.
+   */
+  async renewUrl(): Promise<string | undefined> {
+    const { directory, environment, database } = this.config
+    try {
+      if (environment === process.env) await loadEnvFile(directory)
+      const next = await readConfig(directory, environment)
+      if (nameOfDatabase(next) !== nameOfDatabase(this.config)) return undefined
+      if (next.database !== database) {
+        this.config = { ...this.config, database: next.database }
+        this.#log.info('the credentials of the database have changed; the host tries the new ones')
+      }
+      this.#unusable = undefined
+      return next.database
+    } catch (error) {
+      const { message } = error as Error
+      if (message !== this.#unusable)
+        this.#log.warn(error, 'the settings cannot be read again; the host keeps the previous ones')
+      this.#unusable = message
+      return undefined
+    }
   }
 
   async #renewIfUsable(): Promise<boolean> {

@@ -10,6 +10,7 @@ const REPORT_INTERVAL = 60_000
  * themselves are not logged, since there may be thousands a second.
  * @param what is refused: `writes`
  * @param rest what is not: `reads go on`
+ * @param who refuses
  * @returns a function that stops it
  */
 export function logRefusals(
@@ -17,6 +18,7 @@ export function logRefusals(
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>,
   what: string,
   rest: string,
+  who = 'the host',
 ): () => void {
   let before = source.refused
   let reported: { readonly at: number; readonly refused: number } | undefined
@@ -24,14 +26,14 @@ export function logRefusals(
     const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (reported !== undefined) log.info({ refused: refused - before }, `the host accepts ${what} again`)
+      if (reported !== undefined) log.info({ refused: refused - before }, `${who} accepts ${what} again`)
       reported = undefined
       before = refused
     } else if (reported === undefined) {
-      log.warn(`the host refuses ${what}, and ${rest}: ${refusal}`)
+      log.warn(`${who} refuses ${what}, and ${rest}: ${refusal}`)
       reported = { at: now, refused }
     } else if (now - reported.at >= REPORT_INTERVAL) {
-      log.warn({ refused: refused - reported.refused }, `the host still refuses ${what}: ${refusal}`)
+      log.warn({ refused: refused - reported.refused }, `${who} still refuses ${what}: ${refusal}`)
       reported = { at: now, refused }
     }
   }, LOOK_INTERVAL).unref()

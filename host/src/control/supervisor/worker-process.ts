@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
+import { withoutEnvFile } from '../../config/env-file.ts'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { HandedConnections } from './handed-connections.ts'
 import { HeartbeatMonitor } from './heartbeat-monitor.ts'
@@ -47,7 +48,11 @@ export class WorkerProcess {
    */
   constructor(number: number) {
     this.number = number
-    this.#worker = cluster.fork({ [WORKER_NUMBER]: number, [HEARTBEAT_FD]: PULSE_DESCRIPTOR })
+    this.#worker = cluster.fork({
+      ...withoutEnvFile(),
+      [WORKER_NUMBER]: number,
+      [HEARTBEAT_FD]: PULSE_DESCRIPTOR,
+    })
     this.#handed = new HandedConnections(this.#worker.process)
     this.#heartbeats = new HeartbeatMonitor(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
     this.#serving.promise.catch(() => {})

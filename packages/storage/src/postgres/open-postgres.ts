@@ -1,7 +1,6 @@
 import { setCurrentTime } from '@mortise/module-sdk/current-time'
 import { sql } from '@mortise/module-sdk/sql'
 import type { Client } from 'pg'
-import type { OpenOptions } from '../open-storage.ts'
 import {
   NoDatabaseError,
   StorageRefusedError,
@@ -12,7 +11,7 @@ import { MonotonicClock } from '../port/monotonic-clock.ts'
 import type { Storage } from '../port/storage.ts'
 import { inTransaction } from './change-schema.ts'
 import { isRefused } from './database-error.ts'
-import { Connections } from './postgres-connections.ts'
+import { Connections, type ConnectionsOptions } from './postgres-connections.ts'
 import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 import { ServerClock, serverTime } from './server-clock.ts'
@@ -33,7 +32,7 @@ export async function openPostgres(
   {
     renewUrl,
     ...options
-  }: Omit<PostgresOptions, 'onClosed'> & { readonly renewUrl: OpenOptions['renewUrl'] },
+  }: Omit<PostgresOptions, 'onClosed'> & { readonly renewUrl: ConnectionsOptions['renew'] },
 ): Promise<Storage> {
   const connections = new Connections(place, { renew: renewUrl })
   try {

@@ -66,7 +66,7 @@ export const hostConnectionName = ({ schema }: Pick<PostgresAddress, 'schema'>) 
 /** No connection could be made, but others are open. */
 class NoNewConnection extends Error {}
 
-interface ConnectionsOptions {
+export interface ConnectionsOptions {
   /**
    * Reads the URL again, after the server has refused the user; undefined if there is none, or it is
    * of another database.
