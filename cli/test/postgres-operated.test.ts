@@ -2,8 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { callRunningHost } from '@mortise/host'
+import { Client } from 'pg'
 import t from 'tap'
 import { ownRole } from '../../packages/storage/test/postgres/own-role.ts'
+import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { skipPgbouncer, startPgbouncer } from '../../packages/storage/test/postgres/start-pgbouncer.ts'
 import { temporarySchema, useDatabase } from './postgres-schema.ts'
 import { testApplication } from './run-app.ts'
@@ -54,6 +56,56 @@ t.test('processes take up a new password from envFile', { skip: skipPostgres }, 
   const others = async () => ((await state())?.workers ?? []).filter(({ pid }) => pid !== first?.pid)
   while ((await others()).length < WORKERS) await pause(20)
   t.ok(await isReady(), 'the next process has the new one')
+})
+
+t.test('a running host names what an upgrade waits for, and an outage', { skip: skipPostgres }, async (t) => {
+  const { directory, root, run } = await testApplication(t)
+  const { url, schema } = await temporarySchema(t)
+  const proxy = await startProxy(t, url)
+  await useDatabase(directory, proxy.url)
+  const memo = (version: string, files: Readonly<Record<string, string>>) =>
+    sampleTarball(join(root, `memo-${version}.tgz`), {
+      ...{ id: 'memo', version, files },
+      manifest: { tables: 'memo', migrations: 'migrations' },
+    })
+  const first = { 'migrations/001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)' }
+  t.match(await run('module-install', await memo('1.0.0', first)), { exitCode: 0 })
+  const argv = ['start', '--workers', `${WORKERS}`, '--port', '0', '--dir', directory, '--json']
+  const running = startApp(t, argv)
+  await running.says(/"workers": \[[^\]]+\]/)
+
+  const holder = new Client({ connectionString: url.split('?')[0], application_name: 'report' })
+  await holder.connect()
+  t.teardown(() => holder.end())
+  await holder.query(`BEGIN; SELECT * FROM ${schema}.memo`)
+  const next = await memo('1.1.0', {
+    ...first,
+    'migrations/002-text.sql': 'ALTER TABLE memo ADD COLUMN text TEXT',
+  })
+  const { exitCode, json } = await run('module-install', next)
+  t.match(
+    { exitCode, ...json.error },
+    { exitCode: 6, code: 'database-locked', message: /application report/ },
+  )
+  t.notMatch(JSON.stringify(json), /author/)
+  await holder.query('COMMIT')
+
+  await proxy.cut()
+  t.match(await run('module-list'), { exitCode: 0, json: { modules: [{ id: 'memo', version: '1.0.0' }] } })
+  t.match(await run('restart'), {
+    exitCode: 4,
+    json: {
+      error: {
+        code: 'not-restarted',
+        message: /new process does not serve: .*PostgreSQL cannot be reached/,
+      },
+    },
+  })
+  await proxy.repair()
+  const { url: address } = JSON.parse(running.stdout)
+  while ((await fetch(`${address}/health/ready`)).status !== 200) await pause(20)
+  while ((await run('audit')).exitCode !== 0) await pause(20)
+  t.match(await run('module-install', next), { exitCode: 0 })
 })
 
 for (const mode of ['transaction', 'statement']) {

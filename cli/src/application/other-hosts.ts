@@ -6,6 +6,7 @@ import {
   hostLabel,
   isLoaded,
   type ServingHost,
+  StorageUnreachableError,
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
 
@@ -18,7 +19,13 @@ type DifferingHost = Awaited<ReturnType<typeof differingHosts>>[number]
 export async function differingHosts(directory: string) {
   const { self, others } = (await callRunningHost(directory, 'hosts').catch(unknownHosts)) ?? {}
   if (self === undefined || others === undefined) return []
+  const { pid, workers = [], silentWorkers = [] } = (await callRunningHost(directory, 'state')) ?? {}
+  const alive = [pid, ...workers.map((worker) => worker.pid), ...silentWorkers]
+  // A killed process of this application still counts for half a minute elsewhere.
+  const isGone = (other: ServingHost) =>
+    other.machine === self.machine && other.url === self.url && !alive.includes(other.pid)
   return others
+    .filter((other) => !isGone(other))
     .map((other) => {
       const { machine, pid, url, version, generation } = other
       return { machine, pid, url, version, generation, differences: differences(self, other) }
@@ -26,9 +33,9 @@ export async function differingHosts(directory: string) {
     .filter((host) => host.differences.length > 0)
 }
 
-/** An older host does not know other hosts. A host without its database reports that elsewhere. */
+/** An older host does not know other hosts, and one without its database does not know them now. */
 function unknownHosts(error: unknown): undefined {
-  if (!(error instanceof HostRefusedError)) throw error
+  if (!(error instanceof HostRefusedError || error instanceof StorageUnreachableError)) throw error
 }
 
 /**

@@ -24,6 +24,12 @@ export const databaseInUse = define.unexpected(
   'Wait for it or stop it, then try again.',
 )
 
+export const databaseLocked = define.busy(
+  'database-locked',
+  '{problem}',
+  'Nothing was changed. Wait for that session, or end it (SELECT pg_terminate_backend(…)), then run the command again.',
+)
+
 export const storageFailed = define.unexpected(
   'storage-failed',
   'The disk or the database failed: {reason}',

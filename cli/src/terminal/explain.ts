@@ -1,6 +1,7 @@
 import {
   BrokenStorageError,
   ConfigError,
+  DatabaseLockedError,
   EngineError,
   HostEndedError,
   HostRefusedError,
@@ -21,6 +22,7 @@ import { CommanderError } from 'commander'
 import {
   capitalised,
   databaseInUse,
+  databaseLocked,
   databaseRefused,
   databaseUnfit,
   databaseUnreachable,
@@ -52,6 +54,7 @@ const known = [
   [MigrationError, migrationRefused],
   [EngineError, notOnPostgres],
   [StorageBusyError, databaseInUse],
+  [DatabaseLockedError, databaseLocked],
   [HostEndedError, hostGone],
   [BrokenStorageError, storageFailed],
 ] as const

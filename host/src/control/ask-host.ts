@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { StillNeededError, StorageUnreachableError } from '@mortise/storage'
+import {
+  DatabaseLockedError,
+  StillNeededError,
+  StorageUnfitError,
+  StorageUnreachableError,
+} from '@mortise/storage'
 import { http } from '../config/node-http.ts'
 import { HostEndedError, HostRefusedError, HostSilentError } from './host-errors.ts'
 import { hostProcess } from './host-process.ts'
@@ -63,9 +68,11 @@ export async function askHost(
 
 function refusal(
   status: number,
-  { reason = `it returned ${status}`, module, stillNeeded, unreachable }: Refusal,
+  { reason = `it returned ${status}`, module, stillNeeded, unreachable, locked, unfit }: Refusal,
 ): Error {
   if (unreachable) return new StorageUnreachableError(reason)
+  if (unfit) return new StorageUnfitError(reason)
+  if (locked) return new DatabaseLockedError(reason)
   if (stillNeeded) return new StillNeededError(reason)
   return new HostRefusedError(status, module === undefined ? reason : `${module}: ${reason}`)
 }
@@ -75,6 +82,8 @@ interface Refusal {
   readonly module?: string
   readonly stillNeeded?: boolean
   readonly unreachable?: boolean
+  readonly locked?: boolean
+  readonly unfit?: boolean
   /** The host stops, and has not done it. */
   readonly stopping?: boolean
 }

@@ -1,5 +1,11 @@
 import { DatabaseError } from '@mortise/module-sdk'
-import { EngineError, MigrationError, StillNeededError } from '@mortise/storage'
+import {
+  DatabaseLockedError,
+  EngineError,
+  MigrationError,
+  StillNeededError,
+  StorageUnfitError,
+} from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { firstError } from '../config/first-error.ts'
@@ -34,6 +40,8 @@ export function createControl(application: RunningApplication, logger: FastifyBa
       ...(error instanceof ModuleError && { module: error.module }),
       reason: error.message,
       ...(error instanceof StillNeededError && { stillNeeded: true }),
+      ...(error instanceof DatabaseLockedError && { locked: true }),
+      ...(error instanceof StorageUnfitError && { unfit: true }),
       ...(error instanceof HostStoppingError && { stopping: true }),
     })
   })
@@ -69,7 +77,15 @@ const schemaController = {
   },
 }
 
-const refusals = [ModuleError, MigrationError, EngineError, ConfigError, RefusedError]
+const refusals = [
+  DatabaseLockedError,
+  StorageUnfitError,
+  ModuleError,
+  MigrationError,
+  EngineError,
+  ConfigError,
+  RefusedError,
+]
 
 function statusOf(error: Error): number {
   if (error instanceof HostStoppingError) return 503

@@ -21,6 +21,7 @@ export { endWithParent } from './port/end-with-parent.ts'
 export { engineNames, engines } from './port/engines.ts'
 export {
   BrokenStorageError,
+  DatabaseLockedError,
   EngineError,
   isFull,
   isRefusal,

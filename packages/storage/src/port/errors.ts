@@ -54,6 +54,11 @@ export class StorageBusyError extends Error {
   override readonly name = 'StorageBusyError'
 }
 
+/** Another session holds a lock that a change of the schema needs; the message names it. */
+export class DatabaseLockedError extends Error {
+  override readonly name = 'DatabaseLockedError'
+}
+
 /**
  * The file or the disk can no longer be trusted, so the process must stop. `unknown-outcome` after
  * a failed COMMIT; otherwise nothing was changed.

@@ -3,8 +3,9 @@ import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client, QueryResult } from 'pg'
 import type { SchemaStep, SchemaSteps } from '../migrations/dialect.ts'
 import * as migrations from '../migrations/ledger.ts'
+import { StorageUnfitError } from '../port/errors.ts'
 import { driveAsync } from '../port/steps.ts'
-import { toCommitError, toDatabaseError } from './database-error.ts'
+import { DeniedError, toCommitError, toDatabaseError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry } from './dialect.ts'
 import { bind } from './statement-texts.ts'
 
@@ -21,6 +22,10 @@ export const queryOn =
       throw toDatabaseError(error, text)
     }
   }
+
+/** Why writes are refused while the server makes new sessions read-only. */
+export const READ_ONLY =
+  'PostgreSQL makes new sessions read-only (default_transaction_read_only), as providers do while its disk is full'
 
 /** For reads of one moment, while others write. */
 export const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -56,6 +61,7 @@ export async function inTransaction<Result>(
 /**
  * Runs `work` in one transaction, alone among all hosts of the application.
  * @param schema if it may be missing; the schema of the session otherwise
+ * @throws {StorageUnfitError} if the role lacks a right
  * @throws {DatabaseError} `busy` if another host changes the schema, or a table stays in use for
  * long: nothing has happened
  */
@@ -65,6 +71,7 @@ export function changeSchema<Result>(
   schema?: string,
 ): Promise<Result> {
   return inTransaction(client, '', async (query) => {
+    await assertWritable(query)
     // If a host stops in the middle, it blocks the others for less time than they wait.
     await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
     // Another host may have much work; waiting for a table in use blocks others as well.
@@ -75,7 +82,20 @@ export function changeSchema<Result>(
     )
     await query(`SET LOCAL lock_timeout = '3s'`)
     return await work(query)
+  }).catch((error) => {
+    if (!(error instanceof DeniedError)) throw error
+    // Not a fault of the migration.
+    throw new StorageUnfitError(`${error.message}: ${OWNER}`, { cause: error })
   })
+}
+
+const OWNER =
+  'the role must own the schema and its tables (ALTER SCHEMA … OWNER TO …, REASSIGN OWNED BY … TO …), or be granted that right'
+
+/** The default of the server, the database or the role counts. @throws {DatabaseError} `full` */
+async function assertWritable(query: Query): Promise<void> {
+  const { rows } = await query(`SELECT current_setting('transaction_read_only') AS value`)
+  if (rows[0].value === 'on') throw new DatabaseError('full', READ_ONLY)
 }
 
 /** Runs steps in the open transaction; without one each step commits by itself. */
@@ -83,7 +103,9 @@ export const runSteps = <Result>(query: Query, steps: SchemaSteps<Result>): Prom
   driveAsync(
     () => steps,
     (step) => take(query, step),
-    (error) => error instanceof DatabaseError && (error.kind === 'busy' || error.kind === 'unavailable'),
+    (error) =>
+      error instanceof DeniedError ||
+      (error instanceof DatabaseError && (error.kind === 'busy' || error.kind === 'unavailable')),
   )
 
 async function take(query: Query, step: SchemaStep): Promise<unknown> {

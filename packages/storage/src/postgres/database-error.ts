@@ -16,6 +16,13 @@ export class RetriableError extends DatabaseError {
   }
 }
 
+/** The role lacks a right. */
+export class DeniedError extends DatabaseError {
+  constructor(message: string, cause: unknown) {
+    super('other', message, { cause })
+  }
+}
+
 /** It is broken, or has prepared statements that no longer fit the schema. */
 export const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
 
@@ -58,6 +65,7 @@ export function toDatabaseError(error: unknown, text: string): Error {
       cause: error,
     })
   }
+  if (code === '42501') return new DeniedError(full, error)
   return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
 }
 

@@ -2,6 +2,7 @@ import type { Client } from 'pg'
 import { MigrationError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { changeSchema, type Query } from './change-schema.ts'
+import { assertRights } from './open-postgres.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 import { type RestoredTable, restoreRows, withSource } from './restore-rows.ts'
 import { withConnection } from './with-connection.ts'
@@ -38,8 +39,9 @@ export interface FillOptions {
 export async function fillSchema({ file, url, sets, ...options }: FillOptions): Promise<RestoredTable[]> {
   const { owner, kept, begin, onRows } = options
   const isMeant = (name: string) => !kept.includes(name)
-  return await withConnection(url, (client, place) =>
-    changeSchema(
+  return await withConnection(url, async (client, place) => {
+    await assertRights(client, place.schema)
+    return await changeSchema(
       client,
       async (query) => {
         await makeRoom(client, query, place, { owner, kept })
@@ -51,8 +53,8 @@ export async function fillSchema({ file, url, sets, ...options }: FillOptions): 
         return tables
       },
       place.schema,
-    ),
-  )
+    )
+  })
 }
 
 /** Makes the schema, or empties it of an attempt that no host has used. */

@@ -71,14 +71,52 @@ async function readClock(connections: Connections): Promise<ServerClock> {
 
 async function prepare(client: Client, { schema, name }: PostgresAddress, create: boolean): Promise<void> {
   await assertUsable(client)
-  if (await isPresent(client, schema)) return
-  if (!create) throw new NoDatabaseError(`${name} is missing`)
+  const isThere = await isPresent(client, schema)
+  if (!isThere && !create) throw new NoDatabaseError(`${name} is missing`)
+  await assertRights(client, schema)
+  if (isThere) return
   // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
   await inTransaction(client, '', async (query) => {
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
     // It requires the right to create schemas even for an existing one.
     if (!(await isPresent(client, schema))) await query(`CREATE SCHEMA ${schema}`)
   })
+}
+
+/** Names the missing right before anything fails for it. @throws {StorageUnfitError} */
+export async function assertRights(client: Client, schema: string): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT current_user AS role, current_database() AS database,
+       has_database_privilege(current_database(), 'CREATE') AS creates, nspname IS NOT NULL AS present,
+       has_schema_privilege(pg_namespace.oid, 'USAGE') AS uses, pg_get_userbyid(nspowner) AS owner,
+       pg_get_userbyid(relowner) AS keeper, has_table_privilege(pg_class.oid, 'SELECT') AS reads
+     FROM (VALUES ($1)) AS wanted (name) LEFT JOIN pg_namespace ON nspname = name
+       LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'mortise_migration'`,
+    [schema],
+  )
+  const { creates, present, uses, owner, keeper, reads } = rows[0]
+  const [role, database] = [rows[0].role, rows[0].database].map((name) => client.escapeIdentifier(name))
+  const missing = (what: string, remedy: string) =>
+    new StorageUnfitError(`the role ${role} may not ${what}: as a superuser, run ${remedy}`)
+  if (present !== 1) {
+    if (creates === 1) return
+    throw missing(
+      `create the schema "${schema}" in the database ${database}`,
+      `CREATE SCHEMA ${schema} AUTHORIZATION ${role}, or GRANT CREATE ON DATABASE ${database} TO ${role}`,
+    )
+  }
+  if (uses !== 1) {
+    throw missing(
+      `use the schema "${schema}", which belongs to "${owner}"`,
+      `ALTER SCHEMA ${schema} OWNER TO ${role}, or GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${role}`,
+    )
+  }
+  if (reads === 0) {
+    throw missing(
+      `read the tables of the schema "${schema}", which belong to "${keeper}"`,
+      `GRANT ${client.escapeIdentifier(keeper)} TO ${role}`,
+    )
+  }
 }
 
 async function isPresent(client: Client, schema: string): Promise<boolean> {

@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Sql } from '@mortise/module-sdk/sql'
+import { type Sql, sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig, DatabaseError as ServerError } from 'pg'
 import { StorageUnfitError } from '../port/errors.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import type { Refusing } from '../port/storage.ts'
 import { type Reply, sendBatch } from './batch.ts'
+import { READ_ONLY } from './change-schema.ts'
 import { connect, cut, hangUp, hasChangedSession, watchSession } from './client.ts'
 import { Room } from './connection-budget.ts'
 import { isRefused, isTooManyConnections, isUseless } from './database-error.ts'
@@ -74,6 +75,22 @@ export interface ConnectionsOptions {
   readonly renew?: (() => Promise<string | undefined>) | undefined
 }
 
+/** How often the default for new sessions is looked at, in milliseconds. */
+const DEFAULT_INTERVAL_MS = 2_000
+
+/**
+ * Whether a new session would be read-only: settings of role and database are known to it only, and
+ * those of the server to older ones, too.
+ */
+const READ_ONLY_DEFAULT = sql`
+  SELECT coalesce((
+    SELECT split_part(setting, '=', 2) FROM pg_db_role_setting, unnest(setconfig) AS setting
+    WHERE starts_with(setting, 'default_transaction_read_only=')
+      AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+      AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+    ORDER BY setrole = 0, setdatabase = 0 LIMIT 1
+  ), (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only')) IN ('on', 'true', 'yes', '1') AS "isReadOnly"`
+
 /** The connections of one host to its database. */
 export class Connections {
   readonly statements = new StatementTexts()
@@ -101,6 +118,9 @@ export class Connections {
   /** The server that was writable at the last check. */
   #server: PostgresServer
 
+  /** Whether new sessions are read-only unless they say otherwise. */
+  #isReadOnly = false
+  readonly #defaults: NodeJS.Timeout
   /** Those that the server refuses while the open ones serve. */
   readonly newConnections: Refusing
 
@@ -143,6 +163,7 @@ export class Connections {
         return own.#refused
       },
     }
+    this.#defaults = setInterval(() => void this.#lookAtDefault(), DEFAULT_INTERVAL_MS).unref()
     this.#endWatch = watchResponses({
       isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
       heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
@@ -167,6 +188,11 @@ export class Connections {
 
   get #isRefused(): boolean {
     return this.#reachability.refusal !== undefined
+  }
+
+  /** The reason why writes are refused while reads continue; undefined otherwise. */
+  get readOnly(): string | undefined {
+    return this.#isReadOnly ? READ_ONLY : undefined
   }
 
   /** The connections for transactions. */
@@ -237,6 +263,7 @@ export class Connections {
   /** Resolves when all work is done and every connection closed. */
   async close(): Promise<void> {
     this.#endWatch()
+    clearInterval(this.#defaults)
     await this.#reachability.close()
     await Promise.all([this.#pool.end(), this.#readers.end()])
   }
@@ -258,6 +285,20 @@ export class Connections {
       })
       const { rows } = await client.query('SELECT pg_backend_pid() AS backend').finally(() => hangUp(other))
       if (rows[0].backend !== backend) throw sharedSession()
+    }
+  }
+
+  /** A new session shows what counts. Older ones keep the default of their beginning. */
+  async #lookAtDefault(): Promise<void> {
+    if (this.trouble !== undefined || this.#isRefused) return
+    const wasReadOnly = this.#isReadOnly
+    try {
+      const [found] = wasReadOnly ? [] : (await this.read(READ_ONLY_DEFAULT)).rows
+      if (!wasReadOnly && found?.isReadOnly !== 1) return
+      hangUp(await this.#connect(this.#connectTimeout))
+      if (wasReadOnly && !this.#isReadOnly) this.#readers.giveUpAll()
+    } catch {
+      // Other calls to the server report why it is unreachable.
     }
   }
 
@@ -418,11 +459,12 @@ export class Connections {
       // The server would shorten it, and replace other characters.
       .slice(0, LONGEST_NAME)
       .replace(/[^ -~]/g, '?')
-    const { backend, isPooled } = await connect(client, {
+    const { backend, isPooled, isReadOnly } = await connect(client, {
       settings: { search_path: schema, application_name, ...settings },
       timeout,
       requiresChannelBinding,
     })
+    this.#isReadOnly = isReadOnly
     if (!isPooled) return
     const [other] = [...this.#backends].find(([, each]) => each === backend) ?? []
     // One that ends may have just given it back.

@@ -33,6 +33,7 @@ import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
 import { drive } from './drive.ts'
+import { despiteLocks } from './lock-holders.ts'
 import type { Connections } from './postgres-connections.ts'
 import { postgresGuard } from './postgres-guard.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
@@ -110,7 +111,7 @@ export class PostgresStorage implements Storage {
   }
 
   get refusal(): string | undefined {
-    return this.#refusals.reason
+    return this.#connections.readOnly ?? this.#refusals.reason
   }
 
   get wal() {
@@ -238,11 +239,20 @@ export class PostgresStorage implements Storage {
   }
 
   #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
-    const attempt = () => this.#attempt(mode, steps)
+    const attempt = async () => {
+      this.#assertWritable()
+      return this.#attempt(mode, steps)
+    }
     if (mode !== WRITE) return this.#work(attempt)
     return this.#work((number) =>
       number > TOGETHER ? this.#lock.exclusive(attempt) : this.#lock.shared(attempt),
     )
+  }
+
+  /** Although a transaction could say READ WRITE. @throws {DatabaseError} `full` */
+  #assertWritable(): void {
+    const { readOnly } = this.#connections
+    if (readOnly !== undefined) throw new DatabaseError('full', readOnly)
   }
 
   async #attempt<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
@@ -280,7 +290,11 @@ export class PostgresStorage implements Storage {
   #change<Result>(steps: (query: Query, client: Client) => SchemaSteps<Result>): Promise<Result> {
     return this.#work(() =>
       this.#connections.withClient((client) =>
-        changeSchema(client, (query) => runSteps(query, steps(query, client))),
+        despiteLocks(
+          client,
+          (look) => this.#connections.withClient(look),
+          () => changeSchema(client, (query) => runSteps(query, steps(query, client))),
+        ),
       ),
     )
   }

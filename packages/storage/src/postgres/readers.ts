@@ -47,6 +47,11 @@ export class Readers {
     if (open !== undefined) this.#giveUp(open)
   }
 
+  /** Closes all connections after their pending reads. */
+  giveUpAll(): void {
+    for (const reader of [...this.#readers]) this.#giveUp(reader)
+  }
+
   async end(): Promise<void> {
     const readers = [...this.#readers]
     this.#readers.clear()

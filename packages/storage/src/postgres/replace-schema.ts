@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { MigrationError, StorageBusyError } from '../port/errors.ts'
+import { MigrationError, StorageBusyError, StorageUnfitError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { changeSchema, inTransaction } from './change-schema.ts'
 import { hostConnectionName } from './postgres-connections.ts'
@@ -33,6 +33,7 @@ export async function stageSchema(
 ): Promise<{ readonly previous: string; readonly hadData: boolean }> {
   return await withConnection(url, async (client, place) => {
     await assertNoHost(client, place)
+    await assertCreates(client)
     const { rows } = await client.query(
       `SELECT nspname AS name, pg_has_role(nspowner, 'MEMBER') AS own FROM pg_namespace`,
     )
@@ -75,6 +76,17 @@ export async function replaceSchema(url: string, previous: string): Promise<void
       await query(`ALTER SCHEMA ${staged(place)} RENAME TO ${place.schema}`)
     })
   })
+}
+
+async function assertCreates(client: Client): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT has_database_privilege(current_database(), 'CREATE') AS creates, current_user AS role, current_database() AS database`,
+  )
+  if (rows[0].creates === 1) return
+  const [role, database] = [rows[0].role, rows[0].database].map((name) => client.escapeIdentifier(name))
+  throw new StorageUnfitError(
+    `a restoration fills a second schema, and the role ${role} may not create one: as a superuser, run GRANT CREATE ON DATABASE ${database} TO ${role}`,
+  )
 }
 
 /** Removes a staged schema that is not needed. */
