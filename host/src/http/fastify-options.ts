@@ -4,7 +4,7 @@ import { lazyLogger } from '../telemetry/request-log.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
 import { BODY_LIMIT } from './discard-body.ts'
-import { requestId, requestTarget } from './request-head.ts'
+import { requestId, requestTargets } from './request-head.ts'
 
 export interface HttpOptions extends Pick<Config['server'], 'trustProxy'> {
   readonly logger: FastifyBaseLogger
@@ -25,7 +25,7 @@ export function fastifyOptions({
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
-    rewriteUrl: (request) => requestTarget(request, basePath),
+    rewriteUrl: requestTargets(basePath),
     routerOptions: {
       // An id of any length reaches its route and gets that route's 404.
       maxParamLength: Number.MAX_SAFE_INTEGER,

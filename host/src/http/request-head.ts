@@ -91,6 +91,12 @@ export function requestTarget({ url = '' }: Pick<IncomingMessage, 'url'>, basePa
   return own.includes('%') ? escapeUndecodable(own) : own
 }
 
+/** `requestTarget` below a base path. */
+export const requestTargets =
+  (basePath = '') =>
+  (request: Pick<IncomingMessage, 'url'>): string =>
+    requestTarget(request, basePath)
+
 const WELL_KNOWN = '/.well-known/'
 
 function toBasePath(path: string, basePath: string): string {
