@@ -1,4 +1,4 @@
-import { hostVersion, parseJson } from '@mortise/host'
+import { firstError, GenerationNumber, hostVersion, isModuleId, parseJson } from '@mortise/host'
 
 /** The first entry of an archive. It describes the archive and lists the other entries. */
 export interface ArchiveManifest {
@@ -53,10 +53,13 @@ export function parseManifest(text: string): ArchiveManifest {
       `its format has the version ${value.version}, and this command knows version 1: use a newer one`,
     )
   }
-  const { kind, module, generation, parts } = value
+  const { kind, module, generation, at, parts } = value
   if (kind !== 'application' && kind !== 'module') throw new Error('its manifest names no known kind')
-  if (kind === 'module' && typeof module !== 'string') throw new Error('its manifest names no module')
-  if (!isCount(generation)) throw new Error('its manifest names no generation')
+  if (kind === 'module' && !(typeof module === 'string' && isModuleId(module)))
+    throw new Error('its manifest names no module')
+  if (firstError(GenerationNumber, generation)) throw new Error('its manifest names no generation')
+  if (typeof at !== 'string' || at.length > 30 || Number.isNaN(Date.parse(at)))
+    throw new Error('its manifest names no time')
   if (!isObject(parts)) throw new Error('its manifest names no parts')
   const { required, optional } = PARTS[kind]
   const known: readonly string[] = [...required, ...optional]

@@ -2,6 +2,8 @@ import { createHash, type Hash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
 import { Parser, type ReadEntry } from 'tar'
 import { archiveIsBundle, badArchive, noArchive } from '../failures/index.ts'
 import { isBundle } from '../store/bundle-file.ts'
@@ -10,6 +12,8 @@ import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifes
 const LARGEST_MANIFEST = 64 * 1024
 /** Every part but the database is small: the lock file of a thousand modules takes 30 MB. */
 const LARGEST_TEXT = 64 * 1024 * 1024
+/** The header and the padding of an entry, or what follows the last one: at most, in bytes. */
+const AROUND = 64 * 1024
 
 /**
  * Unpacks an archive into the empty `folder`, and checks each part against the manifest, which
@@ -23,34 +27,36 @@ export async function readArchive(file: string, folder: string): Promise<Archive
   const { bavail, bsize } = await statfs(folder)
   const reader = new Reader(folder, bavail * bsize)
   const parser = new Parser({ strict: true })
-  const stream = createReadStream(file)
+  let failure: Error | undefined
+  const fail = (error: Error) => {
+    failure ??= error
+  }
+  parser.on('entry', (entry: ReadEntry) => {
+    try {
+      if (failure === undefined) return reader.take(entry, fail)
+    } catch (error) {
+      fail(error as Error)
+    }
+    entry.resume()
+  })
+  parser.on('ignoredEntry', (entry: ReadEntry) => fail(new Error(`"${entry.path}" has an unknown type`)))
+  parser.on('error', fail)
+  // The parser takes what it is given synchronously.
+  const take = async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      reader.count(chunk)
+      parser.write(chunk)
+      if (failure !== undefined) throw failure
+    }
+    parser.end()
+    if (failure !== undefined) throw failure
+  }
   try {
-    await new Promise<void>((resolve, reject) => {
-      let failed = false
-      const fail = (error: Error) => {
-        failed = true
-        reject(error)
-      }
-      parser.on('entry', (entry: ReadEntry) => {
-        if (failed) return entry.resume()
-        try {
-          reader.take(entry, fail)
-        } catch (error) {
-          fail(error as Error)
-          entry.resume()
-        }
-      })
-      parser.on('ignoredEntry', (entry: ReadEntry) => fail(new Error(`"${entry.path}" has an unknown type`)))
-      parser.on('error', fail)
-      parser.on('end', resolve)
-      stream.on('error', fail)
-      stream.pipe(parser)
-    })
+    await pipeline(createReadStream(file), createGunzip(), take)
     return reader.finish()
   } catch (error) {
     throw badArchive({ file, reason: (error as Error).message, cause: error })
   } finally {
-    stream.destroy()
     reader.close()
   }
 }
@@ -59,12 +65,22 @@ class Reader {
   readonly #folder: string
   readonly #room: number
   readonly #taken = new Set<string>()
+  /** How many bytes the tarball may have further, by its manifest. */
+  #left = LARGEST_MANIFEST + AROUND
   #manifest: ArchiveManifest | undefined
   #open: number | undefined
 
   constructor(folder: string, room: number) {
     this.#folder = folder
     this.#room = room
+  }
+
+  /** @throws {Error} if there is more than the manifest says: a few bytes can unpack to endless zeros */
+  count(chunk: Buffer): void {
+    if (chunk[0] === 0x1f && chunk[1] === 0x8b && this.#manifest === undefined)
+      throw new Error('it is compressed twice')
+    this.#left -= chunk.length
+    if (this.#left < 0) throw new Error('it has more bytes than its manifest says')
   }
 
   take(entry: ReadEntry, fail: (error: Error) => void): void {
@@ -115,6 +131,7 @@ class Reader {
       if (!name.endsWith('.db') && bytes > LARGEST_TEXT)
         throw new Error(`"${name}" is too large: ${bytes} bytes`)
       total += bytes
+      this.#left += bytes + AROUND
     }
     if (total > this.#room) throw new Error(`it needs ${total} bytes on the disk, and ${this.#room} are free`)
   }

@@ -8,11 +8,13 @@ import {
   lockFilePath,
   readFileContents,
   readIdentity,
+  readOptionalText,
   removeDatabaseIdentity,
   removeIdentity,
   secretFile,
   syncPath,
   toSqlite,
+  writeDurably,
   writeIdentity,
   writeLockFile,
 } from '@mortise/host'
@@ -63,7 +65,10 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
       throw error
     })
     for (const [place, source] of sources) await putBeside(place, source)
-    if (sources.has(secretFile(directory))) await forgetSecret(directory)
+    if (sources.has(secretFile(directory))) {
+      await keepSecret(directory, lock.generation)
+      await forgetSecret(directory)
+    }
     const own = 'file' in database ? [database.file] : []
     const files = [...own, ...sources.keys(), lockFilePath(directory)]
     const { command, from } = replacement
@@ -90,6 +95,15 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   await putBeside(database.file, data)
   const previous = `${database.file}.before-generation-${lock.generation}`
   return { previous, hadData: existsSync(database.file) }
+}
+
+/** Where a restoration with the secret keeps the current one. */
+export const previousSecret = (directory: string, generation: number) =>
+  `${secretFile(directory)}.before-generation-${generation}`
+
+async function keepSecret(directory: string, generation: number): Promise<void> {
+  const text = await readOptionalText(secretFile(directory))
+  if (text !== undefined) await writeDurably(previousSecret(directory, generation), text)
 }
 
 /** The next start accepts the secret that it finds. */

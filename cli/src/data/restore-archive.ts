@@ -3,13 +3,12 @@ import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   configFile,
+  type DatabaseAddress,
   databaseAddress,
-  findCorruption,
   type LockFile,
   MigrationError,
   readConfig,
   readGenerations,
-  readLockFile,
   runWithoutHost,
   StorageBusyError,
   secretFile,
@@ -25,9 +24,9 @@ import { storedMigrations } from '../store/stored-migrations.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
+import { checkArchive } from './check-archive.ts'
 import { leftOut } from './foreign-objects.ts'
-import { readArchive } from './read-archive.ts'
-import { replaceData } from './replace-data.ts'
+import { previousSecret, replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
 export interface Restore {
@@ -67,22 +66,21 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file, terminal } = restore
   await assertStopped(directory)
   const folder = await makeStaging(directory, 0o700)
-  const manifest = await terminal.during('Verifying', () => readArchive(file, folder))
-  const damage = findCorruption(join(folder, DATA))
-  if (damage !== undefined) throw badArchive({ file, reason: `its database is damaged: ${damage}` })
-  if (manifest.kind === 'module') return await restorePurged(restore, folder, manifest)
-  return await restoreApplication(restore, folder, manifest)
+  const { manifest, lock } = await terminal.during('Verifying', () => checkArchive(file, folder))
+  if (lock === undefined) return await restorePurged(restore, folder, manifest)
+  return await restoreApplication(restore, folder, manifest, lock)
 }
 
 async function restoreApplication(
   restore: Restore,
   folder: string,
   { parts, generation, at }: ArchiveManifest,
+  archivedLock: LockFile,
 ): Promise<Restored> {
   const { directory, file, command, withConfig, withSecret, terminal, yes } = restore
   if (withSecret && !Object.hasOwn(parts, SECRET)) throw noSecretInArchive({ file })
   const present = await readConfig(directory)
-  const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
+  const database = await placeOf(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)
   const next = nextGeneration(await lastLockFile(directory), await currentGeneration(directory))
   const lock: LockFile = { ...archivedLock, generation: next }
@@ -100,7 +98,9 @@ async function restoreApplication(
     const foreign = await leftOut(directory)
     if (foreign.length > 0)
       terminal.note(`Moves with the current data, since no module made it: ${foreign.join('; ')}`)
-    if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
+    if (withConfig) terminal.note(`Replaced without a copy: ${CONFIG}.`)
+    if (withSecret)
+      terminal.note(`The current secret is kept as ${basename(previousSecret(directory, next))}.`)
     await confirm(terminal, yes, 'Restore that?')
   }
   const previous = await asRefusal(file, () =>
@@ -117,13 +117,16 @@ async function restoreApplication(
   }
 }
 
-/** @throws {Failure} if the lock file or the configuration is invalid */
-async function readParts(file: string, folder: string, directory: string, withConfig: boolean) {
+/** @throws {Failure} if the configuration is invalid */
+async function placeOf(
+  file: string,
+  folder: string,
+  directory: string,
+  withConfig: boolean,
+): Promise<DatabaseAddress> {
   try {
-    const archivedLock = await readLockFile(folder)
     const { database, databaseFile } = await readConfig(withConfig ? folder : directory)
-    const place = databaseFile === undefined ? { url: database } : { file: resolve(directory, database) }
-    return { archivedLock, database: place }
+    return databaseFile === undefined ? { url: database } : { file: resolve(directory, database) }
   } catch (error) {
     throw badArchive({ file, reason: (error as Error).message.replaceAll(`${folder}/`, '') })
   }

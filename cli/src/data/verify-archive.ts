@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { dropExtraTables, findCorruption, openStorage, readFileContents, readLockFile } from '@mortise/host'
+import { dropExtraTables, findCorruption, openStorage, readFileContents } from '@mortise/host'
 import { badArchive } from '../failures/index.ts'
 import { whileBackingUp } from '../store/staging.ts'
 import { DATA } from './archive-manifest.ts'
-import { readArchive } from './read-archive.ts'
+import { checkArchive } from './check-archive.ts'
 
 export interface Verified {
   readonly file: string
@@ -24,14 +24,10 @@ export interface Verified {
  */
 export async function verifyArchive(directory: string, file: string): Promise<Verified> {
   return await whileBackingUp(directory, async (folder) => {
-    const { kind, generation, at } = await readArchive(file, folder)
-    const data = join(folder, DATA)
+    const { manifest, rows } = await checkArchive(file, folder)
+    const { kind, generation, at } = manifest
     try {
-      if (kind === 'application') await readLockFile(folder)
-      const damage = findCorruption(data)
-      if (damage !== undefined) throw new Error(`its database is damaged: ${damage}`)
-      const { rows } = readFileContents(data)
-      return { file, kind, generation, at, rows: await restored(data, rows) }
+      return { file, kind, generation, at, rows: await restored(join(folder, DATA), rows) }
     } catch (error) {
       const reason = (error as Error).message.replaceAll(`${folder}/`, '')
       throw badArchive({ file, reason, cause: error })

@@ -137,7 +137,7 @@ t.test('a bundle that differs from its lock file is refused', async (t) => {
       'unsafe-package',
       /packages differ/,
     ],
-    'an id that is a path': [bundleOf({ '../other': other }, []), 'unsafe-package', /not a module id/],
+    'an id that is a path': [bundleOf({ '../other': other }, []), 'unsafe-package', /not a known field/],
     'another id': [bundleOf({ another: other }, []).subarray(), 'unsafe-package', /packages differ/],
     'a lock that is none': [
       bundleOf({ other: {} }, []),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { Manifest } from '@mortise/module-sdk/host'
 import { parseJson, readText, writeDurably } from '@mortise/storage'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { firstError } from '../config/first-error.ts'
 import { NewerHostError } from '../config/newer-host-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
@@ -10,15 +11,25 @@ import { hostVersion } from '../config/version.ts'
 import { decisionOf, decisionProperties } from './decision.ts'
 import { isLoaded } from './module-state.ts'
 
+// Names and versions become paths below the store: no text may lead elsewhere.
+const packageName = '^(@[A-Za-z0-9_~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$'
+const { pattern: moduleId } = Manifest.properties.id as { readonly pattern: string }
+/** Generations count up by one: this many take a lifetime, and sums of them stay exact. */
+const MOST_GENERATIONS = 2 ** 31 - 1
+
 /** One package in the store, as recorded in modules.lock.json. */
 const packageProperties = {
-  package: Type.String({ description: 'the npm package name' }),
-  version: Type.String(),
+  package: Type.String({ pattern: packageName, maxLength: 214, description: 'the npm package name' }),
+  version: Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z.+-]*$', maxLength: 256 }),
   spec: Type.String({
+    maxLength: 4096,
     description: 'its source as an npm spec; a folder or file is relative to the application',
   }),
-  integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
-  tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
+  integrity: Type.String({ maxLength: 256, description: 'SHA-512 of the package tarball (SRI)' }),
+  tree: Type.String({
+    maxLength: 256,
+    description: 'SHA-512 over every file in the store, dependencies included (SRI)',
+  }),
   dependencies: Type.Optional(
     Type.Record(
       Type.String(),
@@ -44,6 +55,9 @@ const packageProperties = {
   ),
 }
 
+/** The number of a generation. */
+export const GenerationNumber = Type.Integer({ minimum: 0, maximum: MOST_GENERATIONS })
+
 export const LockedPackage = Type.Object(packageProperties, { additionalProperties: false })
 export type LockedPackage = Static<typeof LockedPackage>
 
@@ -60,9 +74,10 @@ export type LockedModule = Static<typeof LockedModule>
 export const LockFile = Type.Object(
   {
     lockVersion: Type.Literal(1),
-    generation: Type.Integer({ minimum: 0 }),
+    generation: GenerationNumber,
     host: Type.Optional(LockedPackage),
-    modules: Type.Record(Type.String(), LockedModule, {
+    modules: Type.Record(Type.String({ pattern: moduleId }), LockedModule, {
+      additionalProperties: false,
       description: 'by module id, in activation order',
     }),
   },
@@ -146,12 +161,22 @@ export async function writeLockFile(
   await writeDurably(file, `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }
 
+/** As a manifest may name its module. */
+export const isModuleId = (text: string): boolean => isValid(Manifest.properties.id, text)
+
+const isValid = (schema: TSchema, value: unknown) => firstError(schema, value) === undefined
+
 /** Whether a record of the application holds a lock, by the properties that every version reads. */
 export function isLockFile(value: unknown): value is LockFile {
   const { generation, modules } = (value ?? {}) as Partial<LockFile>
-  if (!Number.isInteger(generation) || typeof modules !== 'object' || modules === null) return false
-  return Object.values(modules).every((locked) =>
-    [locked?.package, locked?.version, locked?.tree].every((text) => typeof text === 'string'),
+  if (!isValid(GenerationNumber, generation) || typeof modules !== 'object' || modules === null) return false
+  const { package: name, version, tree } = packageProperties
+  return Object.entries(modules).every(
+    ([id, locked]) =>
+      isModuleId(id) &&
+      isValid(name, locked?.package) &&
+      isValid(version, locked?.version) &&
+      isValid(tree, locked?.tree),
   )
 }
 
