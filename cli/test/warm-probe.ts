@@ -68,8 +68,9 @@ replace(
   }) as typeof fork,
   Object.assign((...call: Parameters<typeof execFile>) => execFile(...call), {
     [promisify.custom]: async (file: string, args: readonly string[], options: ExecFileOptions) => {
-      const [program = '', set = ''] = args
-      const tables = /describe-tables-child\.js$/.test(program) && (await tablesOf(program, set))
+      const [program = '', set = '', , kind] = args
+      const isAsked = /describe-tables-child\.js$/.test(program) && kind === 'tables'
+      const tables = isAsked && (await tablesOf(program, set))
       if (tables) return { stdout: JSON.stringify({ tables }), stderr: '' }
       return await promisify(execFile)(file, args, options)
     },

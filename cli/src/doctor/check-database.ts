@@ -58,6 +58,7 @@ export async function* checkDatabase(directory: string, quick: boolean): AsyncFi
   yield* sparseFindings(found, config.databaseFile ?? '')
   yield* orphanFindings(found)
   yield* unlikeFindings(found)
+  yield* changedFindings(found)
   if ('url' in address) yield* foreignFindings(await foreignObjects(address.url))
   if (await isCurrent(directory)) yield* pendingFindings(found, directory)
   yield* hostFindings(found.ahead.filter(isOfHost))
@@ -145,6 +146,22 @@ const unlikeFindings = ({ unlike }: DatabaseInspection): FixableFinding[] =>
     message: `${message}. The module cannot start on this database.`,
     hint: 'Install the version of the module with the applied migrations, or restore a backup.',
   }))
+
+const changedFindings = ({ changed }: DatabaseInspection): FixableFinding[] =>
+  changed.map(({ module, differences }) => ({
+    id: 'tables-changed',
+    severity: 'error',
+    message: `The tables of ${module} differ from its migrations: ${listed(differences)}. Another program changed them, and the module may fail.`,
+    hint: 'Find that program. Then restore a backup ("app restore"), or change the tables back by hand.',
+  }))
+
+/** The most differences that a finding names. */
+const MOST_NAMED = 5
+
+const listed = (all: readonly string[]) =>
+  [...all.slice(0, MOST_NAMED), ...(all.length > MOST_NAMED ? [`${all.length - MOST_NAMED} more`] : [])].join(
+    '; ',
+  )
 
 function* pendingFindings({ pending }: DatabaseInspection, directory: string): Findings {
   if (pending.length === 0) return

@@ -352,3 +352,13 @@ t.test('docs/errors.md lists exactly the findings', async (t) => {
     [...new Set([...ids.flat().filter((id) => id !== undefined), ...identityProblems])].sort(),
   )
 })
+
+t.test('tables that another program has changed are found', async (t) => {
+  const { doctor, run, database: file } = await withHello(t)
+  const database = new SqliteDatabase(file)
+  database.exec('ALTER TABLE hello DROP COLUMN up')
+  database.close()
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'tables-changed', severity: 'error' }] })
+  const { json } = await run('doctor')
+  t.match(json.findings[0].message, /tables of hello differ.*the column "up" of "hello" is missing/)
+})

@@ -7,7 +7,7 @@ import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 /**
  * Checks a database while hosts may serve from it.
  * @param read the caller's own read
- * @param quick leaves out what reads all rows of a SQLite file
+ * @param quick leaves out what reads all rows of a SQLite file, and what runs migrations
  * @returns undefined without a database
  * @throws {StorageUnreachableError}
  */
@@ -22,6 +22,7 @@ export async function inspectDatabase<Own>(
     return inspectFile(place.file, sets, read, quick)
   }
   const { compareMigrations } = await import('./migrations/compare-migrations.ts')
+  const { changedTables } = await import('./postgres/changed-tables.ts')
   const storage = await openStorage({ ...place, create: false }).catch((error) => {
     if (error instanceof NoDatabaseError) return undefined
     throw error
@@ -30,7 +31,9 @@ export async function inspectDatabase<Own>(
   try {
     const { ledger } = await storage.schema()
     const own = await storage.snapshot(() => read(ledger))
-    return { own, damage: [], orphans: [], ...(await compareMigrations(sets, ledger)) }
+    const { current, ...migrations } = await compareMigrations(sets, ledger)
+    const changed = quick ? [] : await changedTables(place.url, current)
+    return { own, damage: [], orphans: [], ...migrations, changed }
   } finally {
     await storage.close()
   }

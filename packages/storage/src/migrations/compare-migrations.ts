@@ -2,6 +2,7 @@ import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { pendingMigrations } from './migrate.ts'
 import { readMigrations } from './migration-files.ts'
+import type { ChangedTables } from './table-parts.ts'
 
 /** The problems of a database. */
 export interface DatabaseInspection<Own = unknown> {
@@ -17,27 +18,38 @@ export interface DatabaseInspection<Own = unknown> {
   readonly pending: readonly AppliedMigration[]
   /** Migrations of the database beyond the last one of their set. */
   readonly ahead: readonly AppliedMigration[]
+  /**
+   * How the tables of modules differ from what their migrations make: another program changed them.
+   * Only for modules whose migrations are all applied.
+   */
+  readonly changed: readonly ChangedTables[]
   /** Why a set does not match the database: an applied migration has changed or is missing. */
   readonly unlike: readonly string[]
 }
 
-/** Compares the migrations of packages with a ledger, both in their SQLite form. */
+/**
+ * Compares the migrations of packages with a ledger, both in their SQLite form. `current` are the
+ * sets whose migrations are all applied, and no others.
+ */
 export async function compareMigrations(sets: readonly MigrationSet[], ledger: readonly LedgerEntry[]) {
   const pending: AppliedMigration[] = []
   const ahead: AppliedMigration[] = []
   const unlike: string[] = []
+  const current: MigrationSet[] = []
   for (const set of sets) {
     const { module } = set
     try {
       const files = await readMigrations(set, 'sqlite')
       const last = files.at(-1)?.name ?? ''
-      pending.push(...pendingMigrations([{ set, files }], ledger))
+      const missing = pendingMigrations([{ set, files }], ledger)
       const further = ledger.filter((entry) => entry.module === module && entry.name > last)
+      pending.push(...missing)
       ahead.push(...further.map(({ name }) => ({ module, name })))
+      if (missing.length + further.length === 0) current.push(set)
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error
       unlike.push(error.message)
     }
   }
-  return { pending, ahead, unlike }
+  return { pending, ahead, unlike, current }
 }

@@ -3,6 +3,7 @@ import type { Transaction } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../migrations/compare-migrations.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
+import { changedTables } from './changed-tables.ts'
 import { Connection } from './connection.ts'
 import { openSeparate } from './open-connections.ts'
 import { snapshotOn } from './read-file.ts'
@@ -12,7 +13,7 @@ import { readLedger } from './schema.ts'
  * Checks a database file on a connection of its own that writes nothing, while a host may serve
  * from it. Takes as long as reading the file.
  *
- * @param quick leaves out what reads all rows: damage and orphans
+ * @param quick leaves out what reads all rows, damage and orphans, and what runs migrations
  * @returns undefined without a file
  */
 export async function inspectFile<Own>(
@@ -21,7 +22,7 @@ export async function inspectFile<Own>(
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
   quick = false,
 ): Promise<DatabaseInspection<Own> | undefined> {
-  const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
+  const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], changed: [], unlike: [] }
   if (!existsSync(file)) return undefined
   const database = openSeparate(file)
   try {
@@ -29,12 +30,14 @@ export async function inspectFile<Own>(
     if (damage.length > 0) return { ...nothing, damage }
     const connection = new Connection(database)
     const ledger = readLedger(connection)
+    const { current, ...migrations } = await compareMigrations(sets, ledger)
     return {
       ...nothing,
       own: snapshotOn(connection, () => read(ledger)),
       size: sizeOf(database),
       orphans: quick ? [] : orphansIn(database),
-      ...(await compareMigrations(sets, ledger)),
+      ...migrations,
+      changed: quick ? [] : await changedTables(connection, current),
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
