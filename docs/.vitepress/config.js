@@ -17,6 +17,7 @@ const parts = {
     'compatibility',
     'calling',
     'operating',
+    'rotating-secrets',
     'console',
     'scaling',
     'contributing',
