@@ -69,7 +69,7 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
       manifest: { tables: 'memo', migrations: 'migrations' },
     })
   const first = { 'migrations/001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)' }
-  t.match(await run('module-install', await memo('1.0.0', first)), { exitCode: 0 })
+  t.match(await run('module-install', await memo('1.0.0', first), '--yes'), { exitCode: 0 })
   const argv = ['start', '--workers', `${WORKERS}`, '--port', '0', '--dir', directory, '--json']
   const running = startApp(t, argv)
   await running.says(/"workers": \[[^\]]+\]/)
@@ -82,7 +82,7 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
     ...first,
     'migrations/002-text.sql': 'ALTER TABLE memo ADD COLUMN text TEXT',
   })
-  const { exitCode, json } = await run('module-install', next)
+  const { exitCode, json } = await run('module-install', next, '--yes')
   t.match(
     { exitCode, ...json.error },
     { exitCode: 6, code: 'database-locked', message: /application report/ },
@@ -105,7 +105,7 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
   const { url: address } = JSON.parse(running.stdout)
   while ((await fetch(`${address}/health/ready`)).status !== 200) await pause(20)
   while ((await run('audit')).exitCode !== 0) await pause(20)
-  t.match(await run('module-install', next), { exitCode: 0 })
+  t.match(await run('module-install', next, '--yes'), { exitCode: 0 })
 })
 
 for (const mode of ['transaction', 'statement']) {
@@ -117,7 +117,7 @@ for (const mode of ['transaction', 'statement']) {
     const file = await sampleTarball(join(root, 'hello.tgz'))
     for (const command of [
       ['start'],
-      ['module-install', file],
+      ['module-install', file, '--yes'],
       ['audit'],
       ['backup', join(root, 'backup.tgz')],
     ]) {
