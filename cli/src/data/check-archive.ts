@@ -48,7 +48,8 @@ export async function checkArchive(file: string, folder: string): Promise<Checke
       throw new Error(`its database has a migration of ${JSON.stringify(stranger.module.slice(0, 64))}`)
     const modules = new Set(ledger.map(({ module }) => module))
     if (lock === undefined) assertOfModule(manifest.module as string, modules)
-    else assertOfApplication(lock, modules)
+    else if (modules.size > 0 || Object.keys(rows).length > 0 || Object.keys(lock.modules).length > 0)
+      assertOfApplication(modules)
     return { manifest, lock, rows }
   } catch (error) {
     const reason = (error as Error).message.replaceAll(`${folder}/`, '')
@@ -73,9 +74,9 @@ function assertOfModule(module: string, found: ReadonlySet<string>): void {
   throw new Error(`its database is not that of ${module}, which its manifest names`)
 }
 
-/** An application that was never started has no tables. */
-function assertOfApplication({ modules }: LockFile, found: ReadonlySet<string>): void {
-  if (found.has('host') || (found.size === 0 && Object.keys(modules).length === 0)) return
+/** Not for an application that was never started: it has no tables. */
+function assertOfApplication(found: ReadonlySet<string>): void {
+  if (found.has('host')) return
   throw new Error('its database is not that of an application: it has none of the tables of the host')
 }
 

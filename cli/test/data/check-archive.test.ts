@@ -15,7 +15,8 @@ type Parts = Record<string, Buffer>
 async function backedUp(t: Test) {
   const application = await testApplication(t)
   const { root, directory, run } = application
-  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const module = await sampleTarball(join(root, 'hello.tgz'))
+  t.match(await run('module-install', module, '--yes'), { exitCode: 0 })
   const good = join(root, 'good.tgz')
   t.match(await run('backup', good, '--with-secret'), { exitCode: 0 })
   const folder = join(root, 'parts')
