@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { ownIssuer, readConfig, secretFile } from '../config/config.ts'
 import { assertOwnSecret, readIdentity } from '../config/identity.ts'
+import { assertScopes } from '../config/scope.ts'
 import { ConfigError, type Environment } from '../config/settings.ts'
 import type { OwnIssuer } from '../config/token-issuer.ts'
 import { secondsOfLifetime } from './lifetime.ts'
-import { assertScopes } from './scope.ts'
 import { isSubject, subjectRule } from './subject.ts'
 
 export interface TokenToMint extends OwnIssuer {

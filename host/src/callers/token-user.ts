@@ -1,7 +1,7 @@
 import type { JWTPayload } from 'jose'
+import { isScope } from '../config/scope.ts'
 import type { RemoteIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
-import { isScope } from './scope.ts'
 import { isSubject, subjectRule } from './subject.ts'
 import { User } from './user.ts'
 

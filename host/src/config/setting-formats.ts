@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { isScope } from '../callers/scope.ts'
+import { isScope } from './scope.ts'
 import { isKeyUrl } from './token-issuer.ts'
 
 /** Whether it is an address, or a range with a valid number of bits. */

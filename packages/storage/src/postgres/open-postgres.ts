@@ -1,22 +1,16 @@
 import { setCurrentTime } from '@mortise/module-sdk/current-time'
 import { sql } from '@mortise/module-sdk/sql'
 import type { Client } from 'pg'
-import {
-  NoDatabaseError,
-  StorageRefusedError,
-  StorageUnfitError,
-  StorageUnreachableError,
-} from '../port/errors.ts'
+import { NoDatabaseError, StorageUnfitError } from '../port/errors.ts'
 import { MonotonicClock } from '../port/monotonic-clock.ts'
 import type { Storage } from '../port/storage.ts'
+import { assertUsable, openingError } from './assert-usable.ts'
 import { inTransaction } from './change-schema.ts'
-import { isRefused } from './database-error.ts'
 import { Connections, type ConnectionsOptions } from './postgres-connections.ts'
 import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 import { ServerClock, serverTime } from './server-clock.ts'
 
-const OLDEST_VERSION = 14
 /** Of the server's clock: the first response on a connection takes longest. */
 const SAMPLES = 5
 
@@ -48,16 +42,6 @@ export async function openPostgres(
     await connections.close()
     throw openingError(place, error)
   }
-}
-
-/** For commands, which say what to do by its kind. */
-export function openingError({ name }: PostgresAddress, error: unknown): unknown {
-  if (error instanceof NoDatabaseError) return error
-  const { message, cause } = error as Error
-  const reason = `${name} cannot be opened: ${message}`
-  if (error instanceof StorageUnfitError) return new StorageUnfitError(reason, { cause: error })
-  const Kind = isRefused(cause) ? StorageRefusedError : StorageUnreachableError
-  return new Kind(reason, { cause: error })
 }
 
 async function readClock(connections: Connections): Promise<ServerClock> {
@@ -123,17 +107,4 @@ async function isPresent(client: Client, schema: string): Promise<boolean> {
   // From the catalog itself: to_regnamespace may return a result from before the wait for the lock.
   const { rows } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema])
   return rows.length > 0
-}
-
-/** @throws {Error} if this server cannot hold an application */
-export async function assertUsable(client: Client): Promise<void> {
-  const { rows } = await client.query(`
-    SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`)
-  const { version, encoding } = rows[0]
-  if (version < OLDEST_VERSION)
-    throw new StorageUnfitError(
-      `it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest supported version`,
-    )
-  if (encoding !== 'UTF8')
-    throw new StorageUnfitError(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
 }

@@ -1,7 +1,7 @@
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import { StorageUnfitError } from '../port/errors.ts'
-import { assertUsable, openingError } from './open-postgres.ts'
+import { assertUsable, openingError } from './assert-usable.ts'
 import { Connections } from './postgres-connections.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
