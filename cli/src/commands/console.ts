@@ -1,8 +1,8 @@
 import { callRunningHost, readConfig } from '@mortise/host'
-import { endSessions } from '../console/end-sessions.ts'
-import { openLink } from '../console/open-link.ts'
 import { noConsole, notRunning } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
+import { endSessions } from './console/end-sessions.ts'
+import { openLink } from './console/open-link.ts'
 import { mintRecorded, scopesOf } from './token.ts'
 
 /** The module takes a scope of a link for that of a session, once; no route takes it for a right. */

@@ -94,8 +94,9 @@ const namesOf = (migrations: readonly AppliedMigration[]) =>
 
 function unreachable(error: StorageUnreachableError): FixableFinding {
   const { code, hint } = asFailure(error)
+  const isUnfit = code === 'database-unfit'
   const message = `${error.message}. The application cannot serve without it.`
-  return { id: code, severity: 'error', message, hint }
+  return { id: isUnfit ? 'database-unfit' : 'database-unreachable', severity: 'error', message, hint }
 }
 
 const foreignFindings = (objects: readonly ForeignObject[]): FixableFinding[] =>

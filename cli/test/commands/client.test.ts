@@ -9,7 +9,7 @@ import { runningHost } from '../running-host.ts'
 const run = promisify(execFile)
 const picture = join(import.meta.dirname, '../../../docs/examples/picture')
 const installed = copiesOf(({ run }) =>
-  run('module-install', 'api-cart', 'api-purchase', 'api-event', picture),
+  run('module-install', 'api-cart', 'api-purchase', 'api-event', picture, '--yes'),
 )
 
 const use = `

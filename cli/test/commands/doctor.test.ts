@@ -338,7 +338,7 @@ t.test('docs/errors.md lists exactly the findings', async (t) => {
   const source = fileURLToPath(new URL('../../src/doctor/', import.meta.url))
   const texts = await Promise.all((await readdir(source)).map((file) => readFile(join(source, file), 'utf8')))
   const ids = texts.flatMap((text) =>
-    Array.from(text.matchAll(/\bid: (?:'([a-z-]+)'|isThere \? '([a-z-]+)' : '([a-z-]+)')/g), (match) =>
+    Array.from(text.matchAll(/\bid: (?:'([a-z-]+)'|\w+ \? '([a-z-]+)' : '([a-z-]+)')/g), (match) =>
       match.slice(1),
     ),
   )

@@ -116,7 +116,7 @@ function tag(request: FastifyRequest, reply: FastifyReply, body: unknown): void 
     reply.serializer(() => text)
     return
   }
-  reply.code(304).removeHeader('content-type')
+  reply.code(304).removeHeader('content-type').removeHeader('content-disposition')
   // The length of a HEAD response is that of the body; a 304 to GET has none.
   reply.serializer(() => (request.method === 'GET' ? (undefined as never) : text))
 }

@@ -42,6 +42,8 @@ export function sendProblem(problem: Problem, reply: FastifyReply): FastifyReply
  */
 export function writeProblem(problem: Problem, reply: FastifyReply): Buffer {
   const { status, contentType, text } = inFormOfRoute(problem, reply.request)
+  // The file that the route would have sent.
+  reply.removeHeader('content-disposition')
   reply
     .code(status)
     .headers({ ...problem.headers, 'request-id': reply.request.id })

@@ -31,16 +31,15 @@ const describe = (name: Name) => ({
   schema: { type: name === 'Retry-After' ? 'integer' : 'string' },
 })
 
-/** Adds the headers of each response. They follow from the route, so no route declares them. */
+/** Adds the headers that follow from the route to those that it declares. */
 export function describeHeaders(document: OpenapiDocument): void {
   const used = new Set<Name>()
   for (const [method, operation] of operationsOf(document)) {
     for (const [status, response] of Object.entries(operation.responses)) {
       const names = namesOf(method, operation, status, response)
       for (const name of names) used.add(name)
-      response.headers = Object.fromEntries(
-        names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-      )
+      const own = names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const)
+      response.headers = { ...response.headers, ...Object.fromEntries(own) }
     }
   }
   document.components.headers = Object.fromEntries([...used].map((name) => [name, describe(name)]))

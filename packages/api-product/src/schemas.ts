@@ -123,7 +123,7 @@ export const orders = ['createdAt', '-createdAt', 'name', '-name', 'price', '-pr
 /** A filter has so many attributes at most. */
 const MAX_ATTRIBUTES = 10
 /** Characters of a text in a list: a backslash takes away the meaning of the next one. */
-const escaped = (special: string) => `(?:[^\\x00-\\x1f\\x7f-\\x9f\\\\${special}]|\\\\[\\\\,:])+`
+const escaped = (special: string) => `([^\\x00-\\x1f\\x7f-\\x9f\\\\${special}]|\\\\[\\\\,:])+`
 const oneAttribute = `${escaped(',:')}:${escaped(',')}`
 const Amount = Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_AMOUNT, description: 'in `currency`' }))
 

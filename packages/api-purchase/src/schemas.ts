@@ -27,9 +27,6 @@ export const PurchaseItem = Type.Object(
   {
     id: Id('item'),
     product: Product,
-    identity: Type.Optional(
-      Type.String({ description: 'of the product, whatever gets its id later; with a catalogue only' }),
-    ),
     quantity: Quantity,
     note: Nullable(Note),
     name: Nullable(
@@ -37,6 +34,9 @@ export const PurchaseItem = Type.Object(
     ),
     unitPrice: Nullable(Money),
     lineTotal: Nullable(Money),
+    identity: Type.Optional(
+      Type.String({ description: 'of the product, whatever gets its id later; with a catalogue only' }),
+    ),
   },
   { title: 'PurchaseItem' },
 )

@@ -311,12 +311,13 @@ const itemsOf = ({ items, currency }: repository.PurchaseWithItems): PurchaseIte
   items.map(({ id, product, identity, quantity, note, name, unitPrice }) => ({
     id,
     product,
-    ...(identity !== null && { identity }),
     quantity,
     note,
     name,
     unitPrice: moneyOf(unitPrice, currency),
     lineTotal: moneyOf(unitPrice === null ? null : unitPrice * quantity, currency),
+    // Where the response has it, so that the event is the response to the byte.
+    ...(identity !== null && { identity }),
   }))
 
 const moneyOf = (amount: number | null, currency: string | null): Money | null =>

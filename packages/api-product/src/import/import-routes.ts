@@ -9,6 +9,7 @@ import {
   respond,
   type Work,
 } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
 import { responses } from '../module.ts'
 import { allProducts } from '../repository.ts'
 import { Import, ImportedProduct, NewImport, type NewProduct, type Product } from '../schemas.ts'
@@ -60,7 +61,10 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
       `/product/export/${format}`,
       {
         config,
-        schema: { summary: `Export all products as ${type}`, response: { 200: Binary(type) } },
+        schema: {
+          summary: `Export all products as ${type}`,
+          response: { 200: { ...Binary(type), headers: { 'Content-Disposition': FileName } } },
+        },
       },
       async (_request, reply) => {
         reply.type(`${type}; charset=utf-8`)
@@ -70,6 +74,8 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
     )
   }
 }
+
+const FileName = Type.String({ description: 'the name of the file' })
 
 const exports = {
   csv: { type: 'text/csv', head: csvHeader, lineOf: toCsv },
