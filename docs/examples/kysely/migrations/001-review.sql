@@ -6,3 +6,4 @@ CREATE TABLE review (
 );
 
 CREATE INDEX review_of_owner ON review (owner, stars, id);
+CREATE INDEX review_of_product ON review (owner, product, stars, id);

@@ -65,11 +65,13 @@ const measure = ({ storage, people }: World, names: readonly string[], reads: Re
         for (const { route, query } of reads) {
           if (found.has(route.where)) continue
           // One that fails came from another rule, which tries to inject SQL.
-          const took = await fastest(copy, query).catch(() => 0)
+          let took = await fastest(copy, query).catch(() => 0)
           const before = times.get(query)
+          const isSlow = () => took > long && took > GROWTH * (before ?? 0)
+          // The machine may have been busy with something else.
+          if (isSlow()) took = Math.min(took, await fastest(copy, query))
           const why = `it takes ${shown(took)} with ${size} rows${shownBefore(before)}: ${textOf(query)}`
-          if (took > long && took > GROWTH * (before ?? 0))
-            found.set(route.where, { where: route.where, why })
+          if (isSlow()) found.set(route.where, { where: route.where, why })
           times.set(query, took)
         }
       }

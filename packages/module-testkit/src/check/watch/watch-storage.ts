@@ -1,6 +1,6 @@
-import type { Database, ReadOptions, Sql, Step, Transaction } from '@mortise/module-sdk'
+import type { ReadOptions, Sql, Step, Transaction } from '@mortise/module-sdk'
 import { isEmission, isStatement } from '@mortise/module-sdk/transaction'
-import { generatorOf, type Storage } from '@mortise/storage'
+import { type Guard, generatorOf, type Storage } from '@mortise/storage'
 import type { SeenStep } from './seen.ts'
 
 type OnStep = (step: SeenStep) => void
@@ -16,9 +16,13 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
   const reads = new Set(['many', 'maybeOne', 'one'])
   const transactions = new Set(['snapshot', 'transaction'])
   return new Proxy(storage, {
-    get(target, name: keyof Database) {
+    get(target, name: keyof Storage) {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
+      if (name === 'guard') {
+        return async (...given: Parameters<Storage['guard']>) =>
+          watchGuard(await (target as Storage).guard(...given), reader)
+      }
       if (reads.has(name)) {
         return async (query: Sql, options?: ReadOptions) => {
           const step: SeenStep = { text: textOf(query), alone: true, long: options?.long, query }
@@ -37,6 +41,21 @@ export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
       return value.bind(target)
     },
   })
+}
+
+/** Reports what the engine refuses before it runs, such as a column of the caller that is none. */
+function watchGuard(guard: Guard, reader: () => OnStep): Guard {
+  return {
+    form: (query) => guard.form(query),
+    offence(query) {
+      try {
+        return guard.offence(query)
+      } catch (error) {
+        reader()({ text: textOf(query), alone: true, query })
+        throw error
+      }
+    },
+  }
 }
 
 /** The same steps, with their results. */
