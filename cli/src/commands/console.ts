@@ -3,9 +3,10 @@ import { noConsole, notRunning } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 import { endSessions } from './console/end-sessions.ts'
 import { openLink } from './console/open-link.ts'
+import { urlOnThisMachine } from './console/url-on-this-machine.ts'
 import { mintRecorded, scopesOf } from './token.ts'
 
-/** The module takes a scope of a link for that of a session, once; no route takes it for a right. */
+/** The module takes a scope of a link for that of a session, once. The host takes it for no bearer token. */
 const OF_LINK = 'sign-in:'
 
 export const command: Command = {
@@ -32,7 +33,7 @@ export const command: Command = {
         scopes.map((scope) => OF_LINK + scope),
         '60s',
       )
-    const here = state.url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
+    const here = urlOnThisMachine(state.url)
     if (options.endAll === true) {
       await endSessions(here, await mint(['admin']))
       return terminal.result({ ended: true }, 'All sessions of the console have ended.')

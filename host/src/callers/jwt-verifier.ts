@@ -15,6 +15,9 @@ import type { User } from './user.ts'
 /** Tolerance for `exp` and `nbf` in seconds, since clocks differ. */
 const CLOCK_TOLERANCE = 30
 
+/** Begins the scopes of the links of `app console`. */
+const SCOPE_OF_LINK = 'sign-in:'
+
 /** Shortest time between two lines about an unusable key, which any client can name. */
 const SILENCE = 60_000
 
@@ -40,6 +43,8 @@ export interface Proof {
 export interface Verdict {
   readonly user: User
   readonly proof: Proof
+  /** Whether the token is a link into a console, which begins one session and is no bearer token. */
+  readonly isLink: boolean
   /** The token's expiry plus the tolerance, in epoch milliseconds. */
   readonly expires: number
   /** The time of the next check, on the clock of `performance`, which never jumps. */
@@ -155,9 +160,11 @@ function verifier(
     // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
     if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
     const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
+    const user = userOf(payload, config)
     return {
-      user: userOf(payload, config),
+      user,
       proof: proofOf(protectedHeader),
+      isLink: user.scopes.some((scope) => scope.startsWith(SCOPE_OF_LINK)),
       expires,
       until: performance.now() + maxAge,
     }

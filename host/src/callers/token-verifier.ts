@@ -17,7 +17,7 @@ const CACHE_SIZE = 8 * 1024 * 1024
 export interface TokenVerifier {
   /** Synchronous if cached. @throws {Problem} 401; 503 if keys are unavailable */
   verify(token: string): User | Promise<User>
-  /** What verifies the token now, for something that may outlive it: see `trusts`. @throws {Problem} */
+  /** What verifies the token now, a link as well, for something that may outlive it: see `trusts`. @throws {Problem} */
   prove(token: string): Promise<Verdict>
   /**
    * Whether this host would still take a token that was verified so: its secret or key verifies, and
@@ -118,9 +118,15 @@ export function createTokenVerifier({
     prove: async (token) => verdictOf(token),
     verify(token) {
       const verdict = verdictOf(token)
-      return verdict instanceof Promise ? verdict.then(({ user }) => user) : verdict.user
+      return verdict instanceof Promise ? verdict.then(bearerOf) : bearerOf(verdict)
     },
   }
+}
+
+/** The user of a request with the token. @throws {Problem} for a token that is no bearer token */
+function bearerOf({ user, isLink }: Verdict): User {
+  if (isLink) throw invalidToken('it is a link, which only begins a session of the console')
+  return user
 }
 
 /** jose's reason for a refusal. Its messages contain quotes, which a challenge may not. */

@@ -60,6 +60,13 @@ t.test('admin has every scope, no scope has none', async (t) => {
   t.notOk((await verifier().verify(await sign({ ...good(), scope: '' }))).has('purchase:read'))
 })
 
+t.test('a link into the console is no bearer token', async (t) => {
+  const tokens = verifier()
+  const link = await sign({ ...good(), scope: 'sign-in:operator:read sign-in:purchase:read' })
+  t.ok((await tokens.prove(link)).user.has('sign-in:operator:read'))
+  for (const _ of ['verified', 'cached']) await refused(t, link, /is a link/, tokens)
+})
+
 t.test('claims that are missing or wrong are refused', async (t) => {
   const { exp, sub, iss } = good()
   await refused(t, await sign({ iss, sub }), /claim exp/)

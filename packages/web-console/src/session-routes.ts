@@ -16,7 +16,7 @@ import { type Session, type Sessions, useLink } from './sessions.ts'
 
 /** A link is valid for this long, in milliseconds. */
 const LINK_LIFETIME = 60_000
-/** A scope of a link: `sign-in:admin` becomes `admin` of the session, and gives no right by itself. */
+/** A scope of a link: `sign-in:admin` becomes `admin` of the session. A request with it is 401. */
 const OF_LINK = 'sign-in:'
 
 const Credentials = Strict({
