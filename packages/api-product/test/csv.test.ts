@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { csvHeader, readCsv, separatorOf, toCsv } from '../src/import/csv.ts'
-import { separators } from '../src/import/csv-records.ts'
+import { MOST_CHARACTERS, readRecords, separators } from '../src/import/csv-records.ts'
 import type { Product } from '../src/schemas.ts'
 
 const text = fc.string({
@@ -52,6 +52,38 @@ t.test('no cell of an export is a formula of a spreadsheet', async (t) => {
     }
     const [line = ''] = [toCsv({ ...one, attributes: {} } as unknown as Product)]
     t.equal(line.match(/(^|,)"?[=+\-@\t\r＝]/g), null, line)
+  }
+})
+
+t.test('of a cell that is too long, no more is read than a cell may have', async (t) => {
+  const unclosed = `"${'""'.repeat(MOST_CHARACTERS)}`
+  for (const separator of Object.values(separators))
+    t.match(
+      [...readRecords(unclosed, separator)],
+      [{ line: 1, cells: [], detail: /more than \d+ characters/ }],
+    )
+})
+
+t.test('a text that looks damaged comes back from an export', async (t) => {
+  for (const text of ['#NAME?', "'#REF!", '1E+5', "''1,5e+12", '#N/A', "'1E+5 "]) {
+    const one = {
+      id: text,
+      name: text,
+      group: text,
+      description: text,
+      price: { amount: 1, currency: 'EUR' },
+    }
+    const product = {
+      ...one,
+      otherPrices: [],
+      images: [],
+      attributes: {},
+      stock: null,
+      active: true,
+      version: 1,
+    }
+    const [back] = read(csvHeader.slice(1) + toCsv(product as unknown as Product))
+    t.strictSame(back, { line: 2, value: product, errors: undefined }, text)
   }
 })
 

@@ -14,21 +14,28 @@ export class CellError extends Error {
 
 /** A spreadsheet would run a cell that begins with one of these (OWASP, CSV injection). */
 const formula = '[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]'
-const dangerous = new RegExp(`^'*${formula}`)
-const guarded = new RegExp(`^''*${formula}`)
+const failure = '#(?:NAME\\?|REF!|VALUE!|DIV/0!|NUM!|NULL!|N/A|SPILL!|CALC!|ERROR!)$'
+const damaged = new RegExp(`^${failure}`)
+/** A number that a spreadsheet has shortened. */
+const short = '\\s*\\d([.,]\\d+)?[Ee]\\+\\d+\\s*$'
+const shortCode = new RegExp(`^${short}`)
+/** What an import would refuse or change, with any apostrophes before it. */
+const misread = `(?:${formula}|${failure}|${short})`
+const unsafe = new RegExp(`^'*${misread}`)
+const guarded = new RegExp(`^''*${misread}`)
 
-/** With an apostrophe where a spreadsheet would run it. `readText` takes it away. */
-export const writeText = (text: string) => (dangerous.test(text) ? `'${text}` : text)
+/** With an apostrophe where a spreadsheet would run it, or an import not believe it. `readText` takes it away. */
+export const writeText = (text: string) => (unsafe.test(text) ? `'${text}` : text)
 
 export function readText(cell: string): string {
-  if (/^#(NAME\?|REF!|VALUE!|DIV\/0!|NUM!|NULL!|N\/A|SPILL!|CALC!|ERROR!)$/.test(cell))
+  if (damaged.test(cell))
     throw new CellError(`must be text, and not the error ${cell} of a spreadsheet: what was there is lost`)
   return guarded.test(cell) ? cell.slice(1) : cell
 }
 
 /** Text that is often made of digits, which a spreadsheet takes for a number. */
 export function readCode(cell: string): string {
-  if (/^\d([.,]\d+)?E\+\d+$/i.test(cell.trim()))
+  if (shortCode.test(cell))
     throw new CellError(
       `must be written out: a spreadsheet has shortened it to ${cell.trim()}, and the other digits are lost; format the column as text`,
     )

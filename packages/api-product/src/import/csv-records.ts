@@ -19,6 +19,7 @@ export interface CsvRecord {
 /** No product has more. What is read at once stays short. */
 const MOST_CELLS = 100
 export const MOST_CHARACTERS = 512 * 1024
+const tooLong = `a line has more than ${MOST_CHARACTERS} characters`
 /** Empty lines that are skipped at once. */
 const MOST_EMPTY = 100_000
 
@@ -36,7 +37,8 @@ export function* readRecords(text: string, separator: string): Generator<CsvReco
     for (let isMore = true; isMore; ) {
       let cell: string
       if (text[at] === '"') {
-        const end = endOfQuoted(text, at)
+        const end = endOfQuoted(text, at, begin + MOST_CHARACTERS)
+        if (end === undefined) return yield failed(tooLong)
         if (end === -1) return yield failed('a quote has no end')
         cell = text.slice(at + 1, end).replaceAll('""', '"')
         line += cell.match(/\r\n?|\n/g)?.length ?? 0
@@ -52,8 +54,7 @@ export function* readRecords(text: string, separator: string): Generator<CsvReco
       }
       cells.push(cell)
       if (cells.length > MOST_CELLS) return yield failed(`a line has more than ${MOST_CELLS} cells`)
-      if (at - begin > MOST_CHARACTERS)
-        return yield failed(`a line has more than ${MOST_CHARACTERS} characters`)
+      if (at - begin > MOST_CHARACTERS) return yield failed(tooLong)
       isMore = text[at] === separator
       if (isMore) at += 1
     }
@@ -72,9 +73,11 @@ export function* readRecords(text: string, separator: string): Generator<CsvReco
 
 const isLineEnd = (character: string | undefined) => character === '\n' || character === '\r'
 
-/** The closing quote of a cell that begins with one at `start`; -1 without. */
-function endOfQuoted(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 2))
+/** The closing quote of a cell that begins with one at `start`; -1 without, undefined if it is not before `limit`. */
+function endOfQuoted(text: string, start: number, limit: number): number | undefined {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 2)) {
+    if (at > limit) return undefined
     if (text[at + 1] !== '"') return at
+  }
   return -1
 }
