@@ -1,5 +1,6 @@
-import { readConfig } from '@mortise/host'
+import { callRunningHost, readConfig } from '@mortise/host'
 import type { Command } from '../terminal/command.ts'
+import { urlOnThisMachine } from './console/url-on-this-machine.ts'
 import { mintRecorded, scopesOf } from './token.ts'
 
 export const command: Command = {
@@ -18,11 +19,13 @@ export const command: Command = {
       scopesOf(options),
       (options.expires as string | undefined) ?? '30d',
     )
+    const running = await callRunningHost(directory, 'state')
+    const here = running ? urlOnThisMachine(running.url) : `http://127.0.0.1:${server.port}${basePath}`
     const configuration = {
       mcpServers: {
         [name]: {
           type: 'http',
-          url: `${publicUrl ?? `http://127.0.0.1:${server.port}`}${basePath}/mcp`,
+          url: `${publicUrl === undefined ? here : publicUrl + basePath}/mcp`,
           headers: { Authorization: `Bearer ${token}` },
         },
       },
