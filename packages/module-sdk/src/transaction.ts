@@ -194,7 +194,8 @@ export interface ReadOptions {
   /**
    * It may go through many rows, so that it takes more than some milliseconds. On SQLite it runs in
    * a thread beside the event loop, where it costs more than a short read does. Every other read
-   * runs on the event loop, and all callers wait for it.
+   * runs on the event loop, and all callers wait for it. On PostgreSQL a few long snapshots run at
+   * once, and the others wait for their turn.
    */
   readonly long?: boolean
 }

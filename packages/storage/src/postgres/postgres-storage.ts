@@ -34,6 +34,7 @@ import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
 import { drive } from './drive.ts'
 import { despiteLocks } from './lock-holders.ts'
+import { LongReads } from './long-reads.ts'
 import type { Connections } from './postgres-connections.ts'
 import { postgresGuard } from './postgres-guard.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
@@ -63,13 +64,14 @@ export interface PostgresOptions {
 
 /**
  * Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. The
- * server reads beside the event loop whether a read is declared as long or not.
+ * server reads beside the event loop, and a read that is declared as long waits for its turn.
  */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly isShared = engines.postgres.isShared
   readonly #connections: Connections
   readonly #snapshots: SharedSnapshots
+  readonly #longReads = new LongReads()
   readonly #clock: ServerClock
   readonly #onClosed: () => void
   readonly #rehearse: boolean
@@ -148,7 +150,7 @@ export class PostgresStorage implements Storage {
   ): Promise<Result> {
     const limited = within(steps, limit)
     const alone = () => this.#attempt(SNAPSHOT, limited)
-    return this.#work(long ? alone : () => this.#snapshots.run(limited, alone))
+    return this.#work(() => (long ? this.#longReads.run(alone) : this.#snapshots.run(limited, alone)))
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {

@@ -14,6 +14,21 @@ testOnPostgres('snapshots that begin together share a transaction', async (t, op
   t.notSame(long, short, 'nobody waits for a long one')
 })
 
+testOnPostgres('however many long reads there are, a short one finds a connection', async (t, open) => {
+  const storage = await open(SCHEMA)
+  let ended = 0
+  const long = Array.from({ length: 16 }, () =>
+    storage
+      .snapshot(() => many(sql`SELECT pg_sleep(1)::text AS slept`), { long: true })
+      .finally(() => {
+        ended += 1
+      }),
+  )
+  await storage.snapshot(() => many(items))
+  t.equal(ended, 0)
+  await Promise.all(long)
+})
+
 testOnPostgres('a snapshot has what was committed before it began, also beside others', async (t, open) => {
   const storage = await open(SCHEMA)
   const known: number[] = []
