@@ -14,6 +14,8 @@ function sealNetwork(): void {
     return this
   }
   net.Server.prototype.listen = refusing('Net')
+  // It binds a port or a path, and its result makes further handles.
+  Object.assign(net, { _createServerHandle: refusing('Net') })
   Object.assign(dgram.Socket.prototype, {
     bind: refusing('Net'),
     connect: refusing('Net'),

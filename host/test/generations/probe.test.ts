@@ -155,6 +155,9 @@ t.test('a module in the probe reads nothing of the application, and reaches nobo
       addon: () => process.dlopen({ exports: {} }, '/none.node'),
       outside: () => fs.writeFileSync(${JSON.stringify(join(folder, 'outside'))}, ''),
       process: () => load('node:child_process').spawnSync('true'),
+      pipe: () => {
+        if (net._createServerHandle(${JSON.stringify(join(folder, 'pipe'))}, -1, -1) === undefined) throw new Error('none')
+      },
       hooks: () => load('node:module').register('data:text/javascript,'),
     }
     const done = []
@@ -180,6 +183,7 @@ t.test('a module in the probe reads nothing of the application, and reaches nobo
   await t.resolves(probeAll(t, [withCode(code)]))
   t.equal(reached, 0)
   t.notOk(existsSync(join(folder, 'outside')))
+  t.notOk(existsSync(join(folder, 'pipe')))
 })
 
 t.test('the probe allows what honest modules do', async (t) => {
