@@ -7,6 +7,7 @@ import {
   isLoaded,
   type ServingHost,
   StorageUnreachableError,
+  servedModule,
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
 
@@ -45,7 +46,7 @@ function unknownHosts(error: unknown): undefined {
 export async function assertServedNowhereElse(directory: string, modules: readonly string[]): Promise<void> {
   for (const host of await hostsElsewhere(directory)) {
     const id = modules.find((id) => {
-      const served = host.modules[id]
+      const served = servedModule(host, id)
       return served !== undefined && isLoaded(served)
     })
     if (id === undefined) continue

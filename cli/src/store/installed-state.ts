@@ -37,7 +37,7 @@ export async function installedStates(directory: string) {
       const stored = await readPackage(storedModule(directory, locked)).catch((error: Error) => error)
       const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null
       const live = running?.modules.find((module) => module.id === id && module.version === version)
-      const entry = quarantine[id]
+      const entry = Object.hasOwn(quarantine, id) ? quarantine[id] : undefined
       const unable = unreadable === null ? 'quarantined' : 'failed'
       const expected =
         isLoaded(decision) && (unreadable !== null || entry !== undefined)

@@ -5,7 +5,7 @@ import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { hasTable } from '../config/database-id.ts'
 import { isLoaded } from '../modules/module-state.ts'
-import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
+import { hostLabel, type ServingHost, servedModule, servesSame } from './serving-host.ts'
 
 /** Heartbeat interval in milliseconds. */
 const INTERVAL = 10_000
@@ -124,10 +124,11 @@ export async function assertUnusedByHosts(
   const needing = async () => {
     for (const other of await others()) {
       const id = modules.find((id) => {
-        const served = other.modules[id]
+        const served = servedModule(other, id)
         return served !== undefined && isLoaded(served) && served.tree !== here[id]?.tree
       })
-      if (id !== undefined) return `${hostLabel(other)} still serves ${id} ${other.modules[id]?.version}`
+      if (id !== undefined)
+        return `${hostLabel(other)} still serves ${id} ${servedModule(other, id)?.version}`
     }
     return undefined
   }

@@ -20,6 +20,10 @@ interface ServedModule {
   readonly state: Exclude<ModuleState, 'disabled'>
 }
 
+/** What a host serves of a module; undefined if nothing. */
+export const servedModule = ({ modules }: ServingHost, id: string): ServedModule | undefined =>
+  Object.hasOwn(modules, id) ? modules[id] : undefined
+
 /** Whether two hosts serve the same. */
 export const servesSame = (one: ServingHost, other: ServingHost): boolean =>
   one.version === other.version && isDeepStrictEqual(one.modules, other.modules)
@@ -28,7 +32,7 @@ export const servesSame = (one: ServingHost, other: ServingHost): boolean =>
 export function differences(here: ServingHost, other: ServingHost): string[] {
   const found = other.version === here.version ? [] : [`host ${other.version} (here ${here.version})`]
   for (const id of new Set([...Object.keys(here.modules), ...Object.keys(other.modules)])) {
-    const [mine, theirs] = [here.modules[id], other.modules[id]]
+    const [mine, theirs] = [servedModule(here, id), servedModule(other, id)]
     if (isDeepStrictEqual(mine, theirs)) continue
     if (theirs === undefined) found.push(`no ${id} (here ${named(mine)})`)
     else if (mine === undefined) found.push(`${id} ${named(theirs)} (not here)`)

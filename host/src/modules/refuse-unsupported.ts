@@ -55,8 +55,9 @@ function refusePlugins(scope: FastifyInstance, id: string): void {
   const { register } = scope
   const check = <Plugin>(plugin: Plugin): Plugin => {
     const { [kMeta]: meta } = (plugin ?? {}) as { readonly [kMeta]?: { readonly name?: string } }
-    const instead = refusedPlugins[meta?.name ?? '']
-    if (instead !== undefined) throw new ModuleError(id, `it registers ${meta?.name}, and ${instead}`)
+    const name = meta?.name ?? ''
+    if (Object.hasOwn(refusedPlugins, name))
+      throw new ModuleError(id, `it registers ${name}, and ${refusedPlugins[name]}`)
     return plugin
   }
   Object.defineProperty(scope, 'register', {

@@ -95,6 +95,7 @@ testOnPostgres('what another host still needs is not taken away', async (t, open
   })
   await t.rejects(assertUnusedByHosts(['note'], {}, others, 0), 'removed here')
   await assertUnusedByHosts(['visit'], here.modules, others, 0)
+  await assertUnusedByHosts(['constructor'], {}, others, 0)
   const following = assertUnusedByHosts(['note'], here.modules, others)
   other.calling.self = host('other')
   await other.roll.beat()
