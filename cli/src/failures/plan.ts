@@ -14,7 +14,7 @@ export const planChanged = define.refused(
 
 export const newSource = define.refused(
   'new-source',
-  'No code has run: {names} {are}, and nobody has agreed to it.',
+  'No code has run: {names} {are}, and nobody has agreed to {them}.',
   'Nothing was changed. Read the plan: add --dry-run. If you trust the source, add --yes.',
 )
 

@@ -58,7 +58,7 @@ export class Terminal {
     })
     try {
       const reply = await Promise.race([
-        reader.question(`${question} [y/N] `),
+        reader.question(`${printable(question)} [y/N] `),
         new Promise<string>((resolve) => reader.once('close', () => resolve(''))),
         sleep(this.streams.patience ?? MINUTE, undefined, { signal: end.signal }),
       ])

@@ -50,6 +50,11 @@ const refusals: Readonly<
     'probe-failed',
     /broken outside/,
   ],
+  'code that throws lines that read as ours': [
+    { main: "throw new Error('broken\\nInstalled hello 1.0.0' + 'x'.repeat(1e6))" },
+    'probe-failed',
+    /broken Installed hello 1\.0\.0x{900,1000}…/,
+  ],
   'code that ends the process': [{ main: 'process.exit(0)' }, 'probe-failed', /exit code 0/],
   'a route that is not declared': [{ manifest: { routes: [] } }, 'probe-failed', /GET \/hello/],
   'a route that is not registered': [
@@ -162,4 +167,11 @@ t.test('a package with another name than in its registry is refused', async (t) 
   process.env.npm_config_registry = registry
   const outcome = await run('module-install', '--yes', '@acme/hello')
   t.match(outcome, { exitCode: 4, json: { error: { message: /its name is @acme\/other/ } } })
+})
+
+t.test('an id that is a word of JavaScript is a name like any other', async (t) => {
+  const { root, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'x.tgz'), { id: 'constructor' })
+  t.match(await run('module-install', '--yes', file), { exitCode: 0 })
+  t.match(await run('module-list'), { json: { modules: [{ id: 'constructor', state: 'active' }] } })
 })

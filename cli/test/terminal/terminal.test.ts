@@ -9,7 +9,7 @@ import { door } from '../run-process.ts'
 function terminal(json: boolean) {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
   const said = (name: 'stdout' | 'stderr') => String(streams[name].read() ?? '')
-  return { terminal: new Terminal(streams, json), said }
+  return { terminal: new Terminal(streams, json), said, streams }
 }
 
 t.test('text output has no terminal control characters', async (t) => {
@@ -81,6 +81,14 @@ t.test('a real terminal with 0 columns', { skip: !hasScript && 'there is no scri
   })
   t.equal(status, 0, stdout)
   t.match(stdout, /Installed api-cart/)
+})
+
+t.test('a question about a foreign name acts on no terminal', async (t) => {
+  const { terminal: asked, said, streams } = terminal(false)
+  const reply = asked.confirm('Trust \u001b[2Jx\u202e?')
+  streams.stdin.end('y\n')
+  t.equal(await reply, true)
+  t.equal(said('stderr'), 'Trust ?[2Jx?? [y/N] ')
 })
 
 t.test('a question waits a minute for its response', async (t) => {

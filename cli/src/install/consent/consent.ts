@@ -58,14 +58,12 @@ async function confirmDowngrades({ input, plans, downgrades }: Planned): Promise
 async function confirmSources({ input, newSources, external }: Planned): Promise<void> {
   const { terminal, yes = false } = input
   if (yes || newSources.length === 0) return
-  const [names, are] = [
-    newSources.join(' and '),
-    newSources.length > 1 ? 'are new sources' : 'is a new source',
-  ]
+  const names = newSources.join(' and ')
+  const [are, them] = newSources.length > 1 ? ['are new sources', 'them'] : ['is a new source', 'it']
   if (terminal.interactive) {
     terminal.note('A module runs with all the rights of the application.')
-    await confirm(terminal, yes, `${names} ${are}. Trust ${newSources.length > 1 ? 'them' : 'it'}?`)
-  } else if (!external && !input.dryRun) throw newSource({ names, are })
+    await confirm(terminal, yes, `${names} ${are}. Trust ${them}?`)
+  } else if (!external && !input.dryRun) throw newSource({ names, are, them })
 }
 
 /** Whether code may run now. Without a terminal nobody has been asked, and a dry run is for reading. */

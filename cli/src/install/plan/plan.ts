@@ -89,7 +89,8 @@ export async function plan(verified: Verified): Promise<Planned> {
   const agreed = await agreedPackages(verified)
   const isNew = (one: Candidate | HostCandidate | undefined) => one !== undefined && isNewSource(one, agreed)
   const fresh = [arrivingHost, ...arriving.map(({ candidate }) => candidate)]
-  const newSources = fresh.flatMap((one) => (one !== undefined && isNew(one) ? [one.from] : []))
+  const sources = fresh.flatMap((one) => (one !== undefined && isNew(one) ? [one.from] : []))
+  const newSources = [...new Set(sources)]
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced, newSources }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }

@@ -9,6 +9,7 @@ import {
   probe,
 } from '@mortise/host'
 import { breaksPrevious, probeFailed } from '../../failures/index.ts'
+import { foreignText } from '../../terminal/foreign-text.ts'
 
 export interface ProbedChange {
   /** The modules that serve after the change. */
@@ -45,7 +46,8 @@ export async function probeCandidates(
     if (!(found instanceof ModuleError)) {
       return { next: found, previous: await probePrevious(tried, others, replaced, fresh, own) }
     }
-    const { module, message } = found
+    const { module } = found
+    const message = reasonOf(found)
     const culprit = fresh.find(({ manifest }) => manifest.id === module)
     if (culprit) {
       // The staging path is gone when the operator reads the message.
@@ -76,7 +78,8 @@ async function probePrevious(
     const found = await probeAll(tried, [...others, ...previous], previous, fresh)
     if (!(found instanceof ModuleError)) {
       if (found.unfit === undefined) return found
-      const { module, message: reason } = found.unfit
+      const { module } = found.unfit
+      const reason = reasonOf(found.unfit)
       const versionIn = (packages: readonly ModulePackage[]) =>
         packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
       const versions = { next: versionIn(fresh), previous: versionIn(previous) }
@@ -90,6 +93,9 @@ async function probePrevious(
   }
   return undefined
 }
+
+/** The module writes much of it: the message of its error. */
+const reasonOf = ({ message }: ModuleError) => foreignText(message, 1000)
 
 const without = (packages: readonly ModulePackage[], id: string) =>
   packages.filter(({ manifest }) => manifest.id !== id)

@@ -79,12 +79,16 @@ t.test('what was agreed to once is not new, also after its removal', async (t) =
 
 t.test('a bundle proves no source by the names in it', async (t) => {
   const { root, directory, run } = await testApplication(t)
-  t.equal((await run('module-install', 'api-cart')).exitCode, 0)
+  t.equal((await run('module-install', 'api-cart', 'api-event')).exitCode, 0)
   const bundle = join(root, 'shop.tgz')
   t.equal((await run('bundle', bundle)).exitCode, 0)
   t.match(await run('module-install', bundle, '--dry-run'), { exitCode: 0 }, 'the same bytes are known')
   const other = await newApplication(join(root, 'other'))
-  t.match(await other('module-install', bundle), { exitCode: 4, json: { error: { code: 'new-source' } } })
+  const message = `No code has run: ${bundle} is a new source, and nobody has agreed to it.`
+  t.match(await other('module-install', bundle), {
+    exitCode: 4,
+    json: { error: { code: 'new-source', message } },
+  })
   t.match(await other('module-install', bundle, '--yes'), { exitCode: 0 })
   t.equal((await readLockFile(directory)).generation, 1)
 })
