@@ -206,3 +206,11 @@ testOnPostgres('functions belong to modules as tables do', async (t, open) => {
   t.equal(verdict('SELECT note_do()'), undefined)
   t.equal(verdict('SELECT cart_do()'), 'cart_do')
 })
+
+testOnPostgres('functions of an extension in the schema run as those of the engine', async (t, open, url) => {
+  const schema = new URL(url).searchParams.get('schema')
+  const verdict = await verdictsOf(open, `${SCHEMA}; CREATE EXTENSION tablefunc; CREATE EXTENSION pg_trgm`)
+  t.equal(verdict('SELECT similarity(cart, ?), show_trgm(cart) FROM note'), undefined)
+  for (const name of ['crosstab', `${schema}.crosstab`, `${schema}.set_limit`])
+    t.match(verdict(`SELECT ${name}(?)`), /^calls /, name)
+})

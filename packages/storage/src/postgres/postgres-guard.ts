@@ -11,7 +11,8 @@ const ROWS = new Set(['SelectStmt', 'InsertStmt', 'UpdateStmt', 'DeleteStmt', 'M
 /** Volatile functions that only return something, or lock for the transaction. */
 const HARMLESS = [
   ...['random', 'random_normal', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'clock_timestamp', 'timeofday'],
-  ...['gen_random_bytes', 'gen_salt', 'uuid_generate_v4', 'uuid_generate_v1', 'pg_database_size'],
+  ...['array_sample', 'array_shuffle', 'gen_random_bytes', 'gen_salt', 'pgp_sym_encrypt', 'pgp_pub_encrypt'],
+  ...['uuid_generate_v4', 'uuid_generate_v1', 'uuid_generate_v1mc', 'pg_database_size', 'pg_is_in_recovery'],
   ...['pg_advisory_xact_lock', 'pg_advisory_xact_lock_shared', 'pg_try_advisory_xact_lock'],
   'pg_try_advisory_xact_lock_shared',
 ]
@@ -27,18 +28,23 @@ const RUNS_SQL = ['crosstab', 'connectby', 'xpath_table']
 
 /**
  * What may run other statements, or change the session: the catalogue calls such functions volatile;
- * those that return a table as XML, stable. And the functions in the schema, which belong to modules.
+ * those that return a table as XML, stable. And the functions in the schema, which belong to modules,
+ * except for those of an extension.
  */
 const functions = sql`
-  SELECT proname::text AS name, pronamespace = to_regnamespace(quote_ident(current_schema())) AND NOT EXISTS (
-      SELECT 1 FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e') AS local,
-    (pronargs - pronargdefaults)::int AS least, (CASE WHEN provariadic = 0 THEN pronargs ELSE 100 END)::int AS most
-  FROM pg_proc AS p
-  WHERE provolatile = 'v' OR proname LIKE '%\_to\_xml%' OR proname = ANY (${JSON.stringify(RUNS_SQL).replace('[', '{').replace(']', '}')}::text[])
-    OR pronamespace = to_regnamespace(quote_ident(current_schema()))`
+  SELECT name, here, local, least, most FROM (
+    SELECT proname::text AS name, here, here AND NOT EXISTS (
+        SELECT 1 FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e') AS local,
+      (pronargs - pronargdefaults)::int AS least, (CASE WHEN provariadic = 0 THEN pronargs ELSE 100 END)::int AS most,
+      provolatile = 'v' OR proname LIKE '%\\_to\\_xml%' OR proname = ANY (${JSON.stringify(RUNS_SQL).replace('[', '{').replace(']', '}')}::text[]) AS acts
+    FROM pg_proc AS p, LATERAL (SELECT pronamespace = to_regnamespace(quote_ident(current_schema())) AS here) AS place
+  ) AS found
+  WHERE acts OR local`
 
 interface KnownFunction {
   readonly name: string
+  /** Whether it is in the schema of the application. */
+  readonly here: boolean
   /** Whether it was made by a migration. */
   readonly local: boolean
   /** The numbers of arguments that it takes. */
@@ -162,7 +168,7 @@ class Search {
     if (BY_NAME.has(name)) return this.#argument(first)
     const count = (args as readonly unknown[]).length
     const known = (functions.get(name) ?? []).filter(({ least, most }) => least <= count && count <= most)
-    if (named !== schema && known.some(({ local }) => !local))
+    if (known.some(({ here, local }) => !local && (here || named !== schema)))
       return { reason: `calls ${name}(), which may run other statements or change the session: leave it out` }
     const isOthers = known.some(({ local }) => local) && !(prefix !== undefined && isOwn(prefix, name))
     return isOthers ? { table: name } : undefined
