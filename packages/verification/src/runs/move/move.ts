@@ -43,7 +43,7 @@ export const move = defineRun({
     const before = sumsOf(file)
 
     const host = await startHost(directory)
-    const key = { issuer, secret: Buffer.from(secret), subject: 'user-1', scope: 'purchase:read' }
+    const key = { issuer, secret: Buffer.from(secret), subject: 'user-1', scopes: ['purchase:read'] }
     const caller = new Caller(agent, () => host.url, bearer(await mintToken({ ...key, expiresIn: '1d' })))
     const readers = Array.from({ length: READERS }, (_, number) => {
       const own = new Random(seed + number)
