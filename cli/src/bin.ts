@@ -2,6 +2,7 @@ import { pinnedHost, runPinned } from './application/pinned-host.ts'
 import { version } from './application/version.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 import { keepServing, keepsServing } from './keep-serving.ts'
+import { beforeExit } from './terminal/before-exit.ts'
 import { escaped } from './terminal/foreign-text.ts'
 
 // Files of the command, the host and their libraries (also npm's cache) are never writable for a
@@ -33,6 +34,7 @@ else {
 /** @param failure the failure of the pinned host; commands that can repair it still run */
 async function run(failure?: Failure): Promise<void> {
   process.exitCode = await exitCodeOf(failure)
+  await Promise.all([...beforeExit].map((end) => end()))
   // A handle that a library left open (a keep-alive socket, a timer) must not delay a finished
   // command. Output to a pipe is flushed before the exit.
   await Promise.all(

@@ -1,10 +1,13 @@
-import { reportingWaits } from '@mortise/host'
+import { endEvaluation, reportingWaits } from '@mortise/host'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
 import { ownApplication } from './application/find-application.ts'
 import { withLockWait } from './changes/command-lock.ts'
 import { explain } from './doctor/explain-error.ts'
 import { Failure } from './failures/index.ts'
+import { beforeExit } from './terminal/before-exit.ts'
 import type { Call, Command } from './terminal/command.ts'
+
+beforeExit.add(endEvaluation)
 
 /**
  * @param seconds how long it waits for another command

@@ -91,6 +91,17 @@ for (const [name, options] of [
   })
 }
 
+t.test('no process that a command has started outlives it', async (t) => {
+  const { root, directory } = await testApplication(t)
+  const config = { type: 'object', properties: { name: { type: 'string' } } }
+  const tarball = await sampleTarball(join(root, 'hello.tgz'), { manifest: { config } })
+  const argv = ['module-install', '--yes', tarball, '--dir', directory]
+  const running = startApp(t, argv, [], undefined, { detached: true })
+  t.equal(await running.ended, 0, running.stderr)
+  // Also one that has ended without its parent is still there, until the machine collects it.
+  t.throws(() => process.kill(-(running.child.pid as number), 0), { code: 'ESRCH' })
+})
+
 t.test('when bin.js is killed, its host ends too and releases its locks', async (t) => {
   const { directory } = await testApplication(t)
   const host = startApp(t, ['start', '--port', '0', '--json', '--dir', directory], [old])

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { extname, join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { codeFolders } from './code-folders.ts'
@@ -64,13 +65,23 @@ export async function assertSettings(
 /** One question at a time, so that each has all of its time. */
 let last: Promise<unknown> = Promise.resolve()
 
-function evaluate(question: Question): Promise<Faults> {
-  const faults = last.then(
-    () => ask(question),
-    () => ask(question),
-  )
-  last = faults
-  return faults
+const evaluate = (question: Question): Promise<Faults> => inTurn(() => ask(question))
+
+/** Ends the child process; the next question starts another. A command calls it before it ends. */
+export const endEvaluation = (): Promise<void> => inTurn(end)
+
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const done = last.then(work, work)
+  last = done
+  return done
+}
+
+async function end(): Promise<void> {
+  const idle = child
+  if (idle === undefined) return
+  idle.ref()
+  idle.kill('SIGKILL')
+  await once(idle, 'close')
 }
 
 async function ask(question: Question): Promise<Faults> {
@@ -80,14 +91,12 @@ async function ask(question: Question): Promise<Faults> {
   if (text.length > LONGEST) return [`${subject} has more than ${LONGEST / 1024} KiB`]
   const asked = await running()
   const { promise, resolve } = Promise.withResolvers<Faults>()
+  let fault = `needs more than ${MEMORY} MiB of memory to evaluate`
   const timer = setTimeout(() => {
-    resolve([
-      `${subject} takes more than ${TIMEOUT / 1000} s to evaluate: a pattern or a reference has no end`,
-    ])
-    child = undefined
+    fault = `takes more than ${TIMEOUT / 1000} s to evaluate: a pattern or a reference has no end`
     asked.kill('SIGKILL')
   }, TIMEOUT)
-  const onEnd = () => resolve([`${subject} needs more than ${MEMORY} MiB of memory to evaluate`])
+  const onEnd = () => resolve([`${subject} ${fault}`])
   asked.once('message', resolve).once('close', onEnd)
   keepAlive(asked, true)
   asked.send(question)
