@@ -59,6 +59,7 @@ export async function* checkDatabase(directory: string, quick: boolean): AsyncFi
   yield* orphanFindings(found)
   yield* unlikeFindings(found)
   yield* changedFindings(found)
+  yield* uncheckedFindings(found)
   if ('url' in address) yield* foreignFindings(await foreignObjects(address.url))
   if (await isCurrent(directory)) yield* pendingFindings(found, directory)
   yield* hostFindings(found.ahead.filter(isOfHost))
@@ -154,6 +155,14 @@ const changedFindings = ({ changed }: DatabaseInspection): FixableFinding[] =>
     severity: 'error',
     message: `The tables of ${module} differ from its migrations: ${listed(differences)}. Another program changed them, and the module may fail.`,
     hint: 'Find that program. Then restore a backup ("app restore"), or change the tables back by hand.',
+  }))
+
+const uncheckedFindings = ({ unchecked }: DatabaseInspection): FixableFinding[] =>
+  [...Map.groupBy(unchecked, ({ reason }) => reason).values()].map((all) => ({
+    id: 'tables-unchecked',
+    severity: 'warning',
+    message: `The tables of ${all.map(({ module }) => module).join(', ')} could not be compared with the migrations: ${all[0]?.reason}.`,
+    hint: all[0]?.remedy ?? '',
   }))
 
 /** The most differences that a finding names. */

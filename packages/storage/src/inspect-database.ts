@@ -22,7 +22,7 @@ export async function inspectDatabase<Own>(
     return inspectFile(place.file, sets, read, quick)
   }
   const { compareMigrations } = await import('./migrations/compare-migrations.ts')
-  const { changedTables } = await import('./postgres/changed-tables.ts')
+  const { compareTables } = await import('./postgres/compare-tables.ts')
   const storage = await openStorage({ ...place, create: false }).catch((error) => {
     if (error instanceof NoDatabaseError) return undefined
     throw error
@@ -32,8 +32,8 @@ export async function inspectDatabase<Own>(
     const { ledger } = await storage.schema()
     const own = await storage.snapshot(() => read(ledger))
     const { current, ...migrations } = await compareMigrations(sets, ledger)
-    const changed = quick ? [] : await changedTables(place.url, current)
-    return { own, damage: [], orphans: [], ...migrations, changed }
+    const tables = quick ? { changed: [], unchecked: [] } : await compareTables(place.url, current)
+    return { own, damage: [], orphans: [], ...migrations, ...tables }
   } finally {
     await storage.close()
   }

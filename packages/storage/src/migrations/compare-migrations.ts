@@ -2,10 +2,13 @@ import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { pendingMigrations } from './migrate.ts'
 import { readMigrations } from './migration-files.ts'
-import type { ChangedTables } from './table-parts.ts'
+import type { ComparedTables } from './table-parts.ts'
 
-/** The problems of a database. */
-export interface DatabaseInspection<Own = unknown> {
+/**
+ * The problems of a database. `changed` and `unchecked` are about modules whose migrations are all
+ * applied: another program changed their tables.
+ */
+export interface DatabaseInspection<Own = unknown> extends ComparedTables {
   /** The result of the caller's own read; undefined for a damaged database. */
   readonly own: Own | undefined
   /** The findings of SQLite's integrity check. PostgreSQL has no such check. */
@@ -18,11 +21,6 @@ export interface DatabaseInspection<Own = unknown> {
   readonly pending: readonly AppliedMigration[]
   /** Migrations of the database beyond the last one of their set. */
   readonly ahead: readonly AppliedMigration[]
-  /**
-   * How the tables of modules differ from what their migrations make: another program changed them.
-   * Only for modules whose migrations are all applied.
-   */
-  readonly changed: readonly ChangedTables[]
   /** Why a set does not match the database: an applied migration has changed or is missing. */
   readonly unlike: readonly string[]
 }

@@ -13,6 +13,20 @@ export interface ChangedTables {
   readonly differences: readonly string[]
 }
 
+/** A module whose tables could not be compared. */
+export interface UncheckedTables {
+  readonly module: string
+  /** A clause. */
+  readonly reason: string
+  /** A sentence: what makes the comparison possible. */
+  readonly remedy: string
+}
+
+export interface ComparedTables {
+  readonly changed: readonly ChangedTables[]
+  readonly unchecked: readonly UncheckedTables[]
+}
+
 /**
  * How the tables of a module differ from what its migrations make. Other indexes and
  * triggers than theirs are no difference.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Sql, sql } from '@mortise/module-sdk/sql'
-import type { Dialect } from '../migrations/dialect.ts'
+import type { Dialect, SchemaSteps } from '../migrations/dialect.ts'
 import { type ReadSet, readSets, run } from '../migrations/migrate.ts'
 import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts'
 import { MigrationError } from '../port/errors.ts'
@@ -75,13 +75,7 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
   *alone(work) {
     const [role] = (yield sql`
       SELECT has_database_privilege(current_database(), 'CREATE') AS creates`) as [{ creates: number }]
-    if (role.creates !== 1) return
-    const schema = `mortise_rehearsal_${randomBytes(6).toString('hex')}`
-    yield 'SAVEPOINT rehearsal'
-    yield `CREATE SCHEMA ${schema}`
-    yield `SET LOCAL search_path = ${schema}`
-    yield* work()
-    yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
+    if (role.creates === 1) yield* inEmptySchema(work)
   },
 
   *drop(module, objects) {
@@ -102,6 +96,27 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
     }
     return tables
   },
+}
+
+/** Runs `work` in an empty schema, and rolls it back. */
+export function* inEmptySchema(work: () => SchemaSteps<void>): SchemaSteps<void> {
+  const schema = `mortise_rehearsal_${randomBytes(6).toString('hex')}`
+  yield 'SAVEPOINT rehearsal'
+  yield `CREATE SCHEMA ${schema}`
+  yield `SET LOCAL search_path = ${schema}`
+  yield* work()
+  yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
+}
+
+/**
+ * The same with temporary tables, for a role that may create no schema. PostgreSQL looks for no
+ * function there: a trigger gets the one of the application's schema.
+ */
+export function* onTemporaryTables(work: () => SchemaSteps<void>): SchemaSteps<void> {
+  yield 'SAVEPOINT rehearsal'
+  yield sql`SELECT set_config('search_path', 'pg_temp, ' || quote_ident(current_schema()), true)`
+  yield* work()
+  yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
 }
 
 /** The same schema on SQLite, with the ledger that its migrations would have left there. */

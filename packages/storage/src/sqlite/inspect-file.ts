@@ -3,7 +3,7 @@ import type { Transaction } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../migrations/compare-migrations.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
-import { changedTables } from './changed-tables.ts'
+import { compareTables } from './compare-tables.ts'
 import { Connection } from './connection.ts'
 import { openSeparate } from './open-connections.ts'
 import { snapshotOn } from './read-file.ts'
@@ -22,7 +22,16 @@ export async function inspectFile<Own>(
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
   quick = false,
 ): Promise<DatabaseInspection<Own> | undefined> {
-  const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], changed: [], unlike: [] }
+  const nothing = {
+    own: undefined,
+    damage: [],
+    orphans: [],
+    pending: [],
+    ahead: [],
+    changed: [],
+    unchecked: [],
+    unlike: [],
+  }
   if (!existsSync(file)) return undefined
   const database = openSeparate(file)
   try {
@@ -37,7 +46,7 @@ export async function inspectFile<Own>(
       size: sizeOf(database),
       orphans: quick ? [] : orphansIn(database),
       ...migrations,
-      changed: quick ? [] : await changedTables(connection, current),
+      ...(quick ? {} : await compareTables(connection, current)),
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }

@@ -11,11 +11,12 @@ interface Place {
  * @param place of a superuser
  * @param settings its defaults
  */
-export async function ownRole(
+export async function ownRole<Own extends Place>(
   t: { teardown(cleanUp: () => unknown): unknown },
-  { url, schema, execute }: Place,
+  place: Own,
   settings: Readonly<Record<string, string>> = {},
 ) {
+  const { url, schema, execute } = place
   const role = `role_${randomBytes(6).toString('hex')}`
   await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)
   t.teardown(() => execute(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`))
@@ -25,5 +26,5 @@ export async function ownRole(
   const own = new URL(url)
   own.username = role
   own.password = 'secret'
-  return { url: own.href, schema, role, execute }
+  return { ...place, url: own.href, role }
 }

@@ -13,7 +13,16 @@ const CART = {
     'CREATE TABLE cart (id TEXT PRIMARY KEY); CREATE TABLE cart_item (id TEXT, cart TEXT REFERENCES cart (id));',
   '002-note.sql': 'ALTER TABLE cart ADD COLUMN note TEXT;',
 }
-const clean = { own: 7, damage: [], orphans: [], pending: [], ahead: [], changed: [], unlike: [] }
+const clean = {
+  own: 7,
+  damage: [],
+  orphans: [],
+  pending: [],
+  ahead: [],
+  changed: [],
+  unchecked: [],
+  unlike: [],
+}
 
 const inspect = (file: string, sets: readonly MigrationSet[]) =>
   inspectFile(file, sets, function* () {
