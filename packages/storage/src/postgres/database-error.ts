@@ -83,7 +83,8 @@ const NEVER_SENT = /\bis not queryable$/
 export function toCommitError(error: unknown): Error {
   const known = toDatabaseError(error, 'COMMIT')
   const isSent = !NEVER_SENT.test((error as Error).message)
-  if (!(known instanceof RetriableError && known.lost && isSent)) return known
+  const isLostThere = (known instanceof RetriableError && known.lost) || isCrash(error)
+  if (!(isLostThere && isSent)) return known
   return new DatabaseError(
     'unknown-outcome',
     `the connection broke during the commit, so its outcome is unknown: ${known.message}`,
@@ -98,13 +99,15 @@ export function toCommitError(error: unknown): Error {
 const isStale = ({ code, routine }: ServerError) =>
   code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 
-/** Connection errors, a shutdown or crash of the server, idle for too long. */
-const isLost = ({ code = '', severity }: ServerError) =>
-  code.startsWith('08') ||
-  code.startsWith('57P') ||
-  code === '25P03' ||
-  severity === 'FATAL' ||
-  severity === 'PANIC'
+/** Connection errors, a shutdown or crash of the server, idle or in a transaction for too long. */
+const isLost = ({ code = '' }: ServerError) =>
+  code.startsWith('08') || code.startsWith('57P') || code === '25P03' || code === '25P04'
+
+/**
+ * The server could not write a commit, and crashes: out of resources, an error of its system, or one
+ * of its own. The driver knows the severity in the language of the server only.
+ */
+const isCrash = (error: unknown) => error instanceof ServerError && /^(53|58|XX)/.test(error.code ?? '')
 
 /** SQLSTATEs of too many connections: of the server, and of some poolers. */
 const FULL = ['53300', '53400']

@@ -39,4 +39,16 @@ t.test('errors are distinguished in whatever language the server speaks', async 
   )
   t.match(several, { kind: 'refused' })
   t.match(of('cached plan', '0A000', 'transformSelect'), { kind: 'other' })
+  const failed = (code: string, severity: string) =>
+    Object.assign(new ServerError('Fehler', 0, 'error'), { code, severity })
+  for (const severity of ['FATAL', 'ВАЖНО', 'ÖLÜMCÜL'])
+    for (const code of ['57P01', '57P05', '25P03', '25P04', '08006']) {
+      t.match(toDatabaseError(failed(code, severity), 'SELECT'), { kind: 'unavailable', lost: true }, code)
+      t.match(toCommitError(failed(code, severity)), { kind: 'unknown-outcome' }, code)
+    }
+  for (const severity of ['PANIC', 'ПАНИКА'])
+    for (const code of ['53100', '58030', 'XX000'])
+      t.match(toCommitError(failed(code, severity)), { kind: 'unknown-outcome' }, code)
+  for (const code of ['23505', '40001', '57014', '22003'])
+    t.not((toCommitError(failed(code, 'ОШИБКА')) as { kind?: string }).kind, 'unknown-outcome', code)
 })
