@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SignedIn } from '@mortise/module-sdk'
 import { decodeJwt } from 'jose/jwt/decode'
-import type { Proof, Verdict } from './jwt-verifier.ts'
+import type { Verdict } from './jwt-verifier.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { User } from './user.ts'
 
@@ -26,7 +26,7 @@ export class ActingTokens implements TokenVerifier {
     return this.#tokens.prove(token)
   }
 
-  trusts(proof: Proof): Promise<boolean> {
+  trusts(proof: string): Promise<boolean> {
     return this.#tokens.trusts(proof)
   }
 
@@ -36,7 +36,7 @@ export class ActingTokens implements TokenVerifier {
 
   /** @throws {Problem} 401; 503 if keys are unavailable */
   async signIn(token: string): Promise<SignedIn> {
-    const { user, proof, expires } = await this.#tokens.prove(token)
+    const { user, expires } = await this.#tokens.prove(token)
     const { iat, jti } = decodeJwt(token)
     return {
       id: user.id,
@@ -44,17 +44,17 @@ export class ActingTokens implements TokenVerifier {
       tokenId: jti,
       issuedAt: iat === undefined ? undefined : iat * 1000,
       expiresAt: expires,
-      proof: JSON.stringify(proof),
+      proof: user.proof,
     }
   }
 
   /** @param send a request with the token, which no other request can have */
   async as<Result>(
-    { id, scopes }: Pick<SignedIn, 'id' | 'scopes'>,
+    { id, scopes, proof }: Pick<SignedIn, 'id' | 'scopes' | 'proof'>,
     send: (token: string) => Promise<Result>,
   ): Promise<Result> {
     const token = randomBytes(32).toString('base64url')
-    this.#acting.set(token, User.of(id, scopes))
+    this.#acting.set(token, User.of(id, scopes, proof))
     try {
       return await send(token)
     } finally {

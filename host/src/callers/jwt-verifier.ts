@@ -42,7 +42,6 @@ export interface Proof {
 
 export interface Verdict {
   readonly user: User
-  readonly proof: Proof
   /** Whether the token is a link into a console, which begins one session and is no bearer token. */
   readonly isLink: boolean
   /** The token's expiry plus the tolerance, in epoch milliseconds. */
@@ -160,10 +159,9 @@ function verifier(
     // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
     if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
     const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
-    const user = userOf(payload, config)
+    const user = userOf(payload, config, JSON.stringify(proofOf(protectedHeader)))
     return {
       user,
-      proof: proofOf(protectedHeader),
       isLink: user.scopes.some((scope) => scope.startsWith(SCOPE_OF_LINK)),
       expires,
       until: performance.now() + maxAge,

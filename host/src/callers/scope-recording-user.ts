@@ -6,11 +6,13 @@ import type { User } from './user.ts'
 export class ScopeRecordingUser implements Caller {
   readonly kind = 'user'
   readonly id: string
+  readonly proof: string
   readonly #user: User
   readonly #found = new Set<string>()
 
   constructor(user: User) {
     this.id = user.id
+    this.proof = user.proof
     this.#user = user
     Object.freeze(this)
   }

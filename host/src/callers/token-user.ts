@@ -8,7 +8,11 @@ import { User } from './user.ts'
 type ClaimsRule = Pick<RemoteIssuer, 'issuer' | 'claims' | 'scopes'>
 
 /** Scopes are in `scope`, else in `scp`, unless the issuer's rule names another claim. */
-export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes }: ClaimsRule): User {
+export function userOf(
+  claims: JWTPayload,
+  { issuer, claims: place = {}, scopes }: ClaimsRule,
+  proof: string,
+): User {
   const subject = place.subject === undefined ? claims.sub : claimAt(claims, place.subject)
   if (!isSubject(subject)) {
     const name = place.subject === undefined ? 'claim sub' : 'subject'
@@ -22,9 +26,10 @@ export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes 
       issuer,
       subject,
       values.flatMap((value) => own.get(value) ?? []),
+      proof,
     )
   if (!values.every(isScope)) throw invalidToken('its claim scope has a value that is not a scope')
-  return new User(issuer, subject, values)
+  return new User(issuer, subject, values, proof)
 }
 
 /**

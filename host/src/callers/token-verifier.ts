@@ -17,14 +17,15 @@ const CACHE_SIZE = 8 * 1024 * 1024
 export interface TokenVerifier {
   /** Synchronous if cached. @throws {Problem} 401; 503 if keys are unavailable */
   verify(token: string): User | Promise<User>
-  /** What verifies the token now, a link as well, for something that may outlive it: see `trusts`. @throws {Problem} */
+  /** Of a link as well, for something that may outlive it: see `trusts`. @throws {Problem} */
   prove(token: string): Promise<Verdict>
   /**
    * Whether this host would still take a token that was verified so: its secret or key verifies, and
    * its issuer is configured as it was.
+   * @param text `User.proof`
    * @throws {Problem} 503 if keys are unavailable
    */
-  trusts(proof: Proof): Promise<boolean>
+  trusts(text: string): Promise<boolean>
   /** Calls `listener` after each `replace`. @returns what ends that */
   onReplace(listener: () => void): () => void
   /** Replaces the issuers. Tokens are verified again. @throws {TypeError} for an unsafe configuration */
@@ -108,7 +109,8 @@ export function createTokenVerifier({
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    async trusts(proof) {
+    async trusts(text) {
+      const proof: Proof = JSON.parse(text)
       const trusted = await verifiers.get(proof.issuer)?.trusts(proof)
       // As with a wrong signature: a new secret may have proved it.
       if (trusted !== false || proof.rules !== undefined || !(await onWrongSignature()))

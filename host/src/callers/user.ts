@@ -9,18 +9,20 @@ import type { Caller } from '@mortise/module-sdk'
 export class User implements Caller {
   readonly id: string
   readonly kind = 'user'
+  readonly proof: string
   readonly #scopes: ReadonlySet<string>
 
-  constructor(issuer: string, subject: string, scopes: Iterable<string>) {
+  constructor(issuer: string, subject: string, scopes: Iterable<string>, proof: string) {
     this.id = `user:${encodeURIComponent(issuer)}:${subject}`
+    this.proof = proof
     this.#scopes = new Set(scopes)
     Object.freeze(this)
   }
 
   /** The user of an id. */
-  static of(id: string, scopes: Iterable<string>): User {
+  static of(id: string, scopes: Iterable<string>, proof: string): User {
     const [, issuer = '', ...subject] = id.split(':')
-    return new User(decodeURIComponent(issuer), subject.join(':'), scopes)
+    return new User(decodeURIComponent(issuer), subject.join(':'), scopes, proof)
   }
 
   get scopes(): readonly string[] {

@@ -162,8 +162,8 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    await app.register(holdOpen, { counts: parts.streams ?? new StreamCounts() })
-    await app.register(streamEvents, { events, retiring: retirement.signal, tokens })
+    await app.register(holdOpen, { counts: parts.streams ?? new StreamCounts(), tokens })
+    await app.register(streamEvents, { events, retiring: retirement.signal })
     app.decorate('react', () => background.begin())
     app.decorate('accesses', new Map())
     app.decorate('reacted', () => background.idle())
@@ -205,6 +205,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           tables: tableOwners(modules),
           guard: (prefix) => storage.guard(prefix),
           retiring: retirement.signal,
+          tokens,
           operator: operatorOf({
             ...{ app: api, directory: config.directory, storage, tokens, metrics: read, publicUrl },
             process: parts.operated,

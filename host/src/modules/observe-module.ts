@@ -57,6 +57,7 @@ export async function observeModule(
       required: () => ({}) as never,
     },
     audit: function* () {},
+    trusts: absent,
     onClaim: () => {},
     everyMinute: () => {},
     work: () => ({ add: absent as never }),
@@ -69,7 +70,6 @@ export async function observeModule(
       operator = true
       const calls = {
         signIn: absent,
-        trusts: absent,
         call: absent,
         run: absent,
         read: absent,

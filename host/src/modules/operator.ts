@@ -46,7 +46,6 @@ export function operatorOf({
 }: Operated): Operator {
   return {
     signIn: (token) => tokens.signIn(token),
-    trusts: async (proof) => tokens.trusts(JSON.parse(proof)),
     call: (user, { method, path, headers = {}, body, remoteAddress }) =>
       tokens.as(user, (token) =>
         app.inject({

@@ -11,6 +11,7 @@ import type {
 import { declarationOf } from '@mortise/module-sdk/host'
 import type { StatementCheck, Storage } from '@mortise/storage'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
+import type { TokenVerifier } from '../callers/token-verifier.ts'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import { operationIdOf } from '../http/operation-id.ts'
@@ -52,6 +53,7 @@ export interface ModuleEnvironment {
   readonly guard: Storage['guard']
   readonly retiring: AbortSignal
   readonly operator: Operator
+  readonly tokens: Pick<TokenVerifier, 'trusts'>
   /** See `HostOptions`. */
   readonly strict?: boolean | undefined
 }
@@ -106,6 +108,7 @@ export async function registerModule(
         database: checkedDatabase(environment.database, check),
         contracts: environment.contracts.registryFor(manifest, check),
         audit: (entry) => append(entry, `module:${id}`, null),
+        trusts: (proof) => environment.tokens.trusts(proof),
         onClaim(take) {
           environment.claims.add(id, check.of(take))
           everyMinute(scope, environment.database, `host/claims of ${id}`, () =>

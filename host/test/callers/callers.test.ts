@@ -399,7 +399,7 @@ t.test('while an issuer is unreachable its tokens are 503, not 401', async (t) =
   let isAway = false
   const verify = () => {
     if (isAway) throw keysUnavailable()
-    return new User('https://login.example', 'ann', [])
+    return new User('https://login.example', 'ann', [], '{}')
   }
   const { app } = await testApp(t, {
     tokens: { verify } as unknown as TokenVerifier,

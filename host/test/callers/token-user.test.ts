@@ -6,7 +6,7 @@ const scopes = ['purchase:read', 'purchase:manage', 'admin']
 
 /** Those of `scopes` that the user has. */
 function scopesOf(claims: object, rule: object = {}): string[] {
-  const user = userOf({ sub: 'ann', ...claims }, { issuer, ...rule })
+  const user = userOf({ sub: 'ann', ...claims }, { issuer, ...rule }, '{}')
   return scopes.filter((scope) => user.has(scope))
 }
 
@@ -63,7 +63,7 @@ t.test('scopes are where the rule says, by name or by JSON Pointer, and nowhere 
 
 t.test('a configured claim gives the subject, with the usual rules', async (t) => {
   const idOf = (claims: object, subject: string) =>
-    userOf({ sub: 'pairwise', ...claims }, { issuer, claims: { subject } }).id
+    userOf({ sub: 'pairwise', ...claims }, { issuer, claims: { subject } }, '{}').id
   t.equal(idOf({ oid: '6f1c' }, 'oid'), 'user:urn%3Ai:6f1c')
   t.equal(idOf({ user: { id: 'ann' } }, '/user/id'), 'user:urn%3Ai:ann')
   for (const oid of [undefined, '', 7, null, ['ann'], 'x'.repeat(256), 'a\u0000'])

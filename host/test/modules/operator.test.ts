@@ -40,14 +40,14 @@ t.test('who signs in has the id of the caller, the scopes and the times of the t
   t.equal(id, 'user:https%3A%2F%2Fshop.example%2Fa%3Ab:ann:b')
   t.same(scopes, ['admin', 'purchase:read'])
   t.equal(expiresAt - issuedAt, 3_630_000, 'with the tolerance for clocks')
-  t.equal(User.of(id, scopes).id, id, 'the id is that of the same user')
+  t.equal(User.of(id, scopes, '{}').id, id, 'the id is that of the same user')
   await t.rejects(tokens().signIn('a.b.c'), /token is invalid/)
 })
 
 t.test('a token for one request is of that user, and ends with the request', async (t) => {
   const acting = tokens()
   let kept = ''
-  await acting.as({ id: 'user:x:ann', scopes: ['purchase:read'] }, async (token) => {
+  await acting.as({ id: 'user:x:ann', scopes: ['purchase:read'], proof: '{}' }, async (token) => {
     kept = token
     const user = await acting.verify(token)
     t.match(
@@ -57,7 +57,7 @@ t.test('a token for one request is of that user, and ends with the request', asy
   })
   await t.rejects(async () => acting.verify(kept), /token is invalid/)
   await t.rejects(
-    acting.as({ id: 'user:x:ann', scopes: [] }, async (token) => {
+    acting.as({ id: 'user:x:ann', scopes: [], proof: '{}' }, async (token) => {
       kept = token
       throw new Error('broken')
     }),

@@ -53,6 +53,14 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    */
   readonly audit: Audit
   /**
+   * Whether this host still trusts what verified a token: the secret or the issuer's key, and the
+   * issuer as it was configured. Store `proof` of the caller with what outlives the token, such as a
+   * session or a subscription, and ask at every use: an operator may have replaced a secret that
+   * leaked, or removed the issuer.
+   * @throws {Problem} 503 if the issuer's keys are unavailable
+   */
+  trusts(proof: string): Promise<boolean>
+  /**
    * Registers the handler that transfers a guest's data to the user. It runs in the transaction
    * that retires the guest. If the module did not serve at that time, it runs in its own
    * transaction within a minute after the module serves again. Call this once. An error from the

@@ -11,7 +11,7 @@ export interface SignedIn {
   readonly expiresAt: number
   /** The token's `jti`, which no other token of its issuer has; undefined if it has none. */
   readonly tokenId: string | undefined
-  /** What verified the token, for `Operator.trusts`. Nothing in it is secret. */
+  /** As in `caller.proof`. */
   readonly proof: string
 }
 
@@ -72,17 +72,13 @@ export interface Operator {
   /** @throws {Problem} 401 if the token is not valid; 503 if its issuer's keys are unavailable */
   signIn(token: string): Promise<SignedIn>
   /**
-   * Whether this host still trusts what verified a token: the secret or the issuer's key, and the
-   * issuer as it was configured. Store `proof` with what outlives the token, such as a session, and ask
-   * at every use: an operator may have replaced a secret that leaked, or removed the issuer.
-   * @throws {Problem} 503 if the issuer's keys are unavailable
-   */
-  trusts(proof: string): Promise<boolean>
-  /**
    * A request in this process, as the user. It is validated and limited as over HTTP, and does what the
    * scopes allow.
    */
-  call(user: Pick<SignedIn, 'id' | 'scopes'>, request: OperatorRequest): Promise<LightMyRequestResponse>
+  call(
+    user: Pick<SignedIn, 'id' | 'scopes' | 'proof'>,
+    request: OperatorRequest,
+  ): Promise<LightMyRequestResponse>
   /**
    * Runs `app <command> --json` for this application, as the user of the host. It resolves for every
    * exit code.

@@ -21,6 +21,11 @@ export interface Caller {
   readonly kind: 'user' | 'guest'
   /** Whether the caller's token has `scope`. A token with `admin` has every scope. */
   has(scope: string): boolean
+  /**
+   * What verified the token, for `trusts` of the context: store it with what outlives the request.
+   * Nothing in it is secret. Undefined for a guest.
+   */
+  readonly proof?: string | undefined
 }
 
 /** A page of a list, before the host adds links. */
@@ -190,7 +195,8 @@ declare module 'fastify' {
     /**
      * Takes a place among the open streams of the caller and the address, until the response closes.
      * Call it before a response that stays open. One that has not called it takes its place after ten
-     * seconds, and is cut off if there is none.
+     * seconds, and is cut off if there is none. The host ends the response with the credentials of the
+     * caller: see `credentialsHold`.
      * @throws {Problem} see `streamProblems`
      */
     holdOpen(limits?: Partial<StreamLimits>): void

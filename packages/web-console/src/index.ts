@@ -16,9 +16,9 @@ import { Sessions } from './sessions.ts'
 /** @param page the folder with the built page */
 export const consoleModule = (page = builtPage, ring = new Ring()) =>
   plugin(async (app, context) => {
-    const { database, operator, settings, everyMinute, audit } = context
+    const { database, operator, settings, everyMinute, audit, trusts } = context
     const parts = {
-      sessions: new Sessions(database, operator, settings),
+      sessions: new Sessions(database, trusts, settings),
       operator,
       rights: new Rights(operator, settings),
     }

@@ -4,8 +4,8 @@ import {
   currentTime,
   type Database,
   expiryDay,
+  type ModuleContext,
   maybeOne,
-  type Operator,
   run,
   type SignedIn,
   sql,
@@ -36,7 +36,7 @@ interface Row {
 export interface Session {
   /** The SHA-256 of what the cookie has. */
   readonly id: string
-  readonly user: Pick<SignedIn, 'id' | 'scopes'>
+  readonly user: Pick<SignedIn, 'id' | 'scopes' | 'proof'>
   /** Epoch milliseconds, as all times here. */
   readonly signedInAt: number
   readonly freshUntil: number
@@ -49,17 +49,13 @@ export interface Session {
  */
 export class Sessions {
   readonly #database: Database
-  readonly #operator: Pick<Operator, 'trusts'>
+  readonly #trusts: ModuleContext['trusts']
   readonly #idle: number
   readonly #longest: number
 
-  constructor(
-    database: Database,
-    operator: Pick<Operator, 'trusts'>,
-    { idleMinutes, sessionHours }: Settings,
-  ) {
+  constructor(database: Database, trusts: ModuleContext['trusts'], { idleMinutes, sessionHours }: Settings) {
     this.#database = database
-    this.#operator = operator
+    this.#trusts = trusts
     this.#idle = idleMinutes * 60_000
     this.#longest = sessionHours * 3_600_000
   }
@@ -106,12 +102,14 @@ export class Sessions {
     const now = currentTime()
     if (row === undefined || now >= row.expiresAt || now >= row.seenAt + this.#idle)
       throw problem('not-signed-in')
-    if (row.proof === null || !(await this.#operator.trusts(row.proof))) throw problem('not-signed-in')
-    if (request.headers['x-console'] === 'poll' || now < row.seenAt + SEEN_EVERY) return this.#sessionOf(row)
+    const { proof } = row
+    if (proof === null || !(await this.#trusts(proof))) throw problem('not-signed-in')
+    if (request.headers['x-console'] === 'poll' || now < row.seenAt + SEEN_EVERY)
+      return this.#sessionOf({ ...row, proof })
     await this.#database.transaction(() =>
       run(sql`UPDATE console_session SET seen_at = ${now} WHERE id = ${id} AND seen_at < ${now}`),
     )
-    return this.#sessionOf({ ...row, seenAt: now })
+    return this.#sessionOf({ ...row, proof, seenAt: now })
   }
 
   /** Ends it for everybody who has the cookie. */
@@ -134,10 +132,10 @@ export class Sessions {
     forget(reply)
   }
 
-  #sessionOf({ id, caller, scopes, signedInAt, seenAt, expiresAt }: Row): Session {
+  #sessionOf({ id, caller, scopes, proof, signedInAt, seenAt, expiresAt }: Row & { proof: string }): Session {
     return {
       id,
-      user: { id: caller, scopes: JSON.parse(scopes) },
+      user: { id: caller, scopes: JSON.parse(scopes), proof },
       signedInAt,
       freshUntil: signedInAt + FRESH,
       idleUntil: Math.min(seenAt + this.#idle, expiresAt),

@@ -22,8 +22,6 @@ export interface EventStreamOptions {
   readonly position: number
   /** In milliseconds. */
   readonly heartbeat: number
-  /** Whether the reader's credentials still hold. The stream checks at every heartbeat. */
-  readonly isEntitled: () => Promise<boolean>
 }
 
 /** In order of position. It reads nothing while its reader takes nothing. */
@@ -72,15 +70,6 @@ export class EventStream extends Readable implements Follower {
     if (!this.#isWanted) this.#options.tail.unfollow(this)
   }
 
-  /** Ends the stream if the reader's credentials do not hold any more. */
-  check(): void {
-    // If they cannot be checked now, the next heartbeat tries again.
-    this.#options.isEntitled().then(
-      (is) => is || this.end(),
-      () => {},
-    )
-  }
-
   #stop(): void {
     this.#hasEnded = true
     clearInterval(this.#timer)
@@ -93,7 +82,6 @@ export class EventStream extends Readable implements Follower {
     if (!this.#isWanted) tail.unfollow(this)
     tail.retry()
     this.#goOn()
-    this.check()
   }
 
   /** Catches up at the reader's pace, and then follows. */

@@ -29,19 +29,13 @@ export class EventStreams {
     })
   }
 
-  /** Ends the streams whose readers' credentials do not hold any more. */
-  check(): void {
-    for (const stream of this.#open) stream.check()
-  }
-
   open(reader: Reader, selection: Selection, beginning: Beginning): EventStream {
     this.#tail ??= new LiveEvents(this.#events, this.#log)
     const tail = this.#tail
-    const { isEntitled, limits } = reader
     const stream = new EventStream({
       ...beginning,
-      ...{ events: this.#events, tail, selection, isEntitled },
-      heartbeat: limits.heartbeatSeconds * 1000,
+      ...{ events: this.#events, tail, selection },
+      heartbeat: reader.limits.heartbeatSeconds * 1000,
     })
     this.#open.add(stream)
     stream.once('close', () => {

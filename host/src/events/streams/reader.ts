@@ -4,8 +4,6 @@ import type { Caller, Problem, StreamLimits, StreamProblem } from '@mortise/modu
 export interface Reader {
   readonly caller: Caller
   readonly limits: StreamLimits
-  /** Whether the caller's credentials still hold. The stream checks at every heartbeat. */
-  readonly isEntitled: () => Promise<boolean>
   /** Makes the problem of a refused stream. */
   readonly problem: (
     code: StreamProblem,

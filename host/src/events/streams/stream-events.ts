@@ -10,7 +10,6 @@ import {
 } from '@mortise/module-sdk'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { TokenVerifier } from '../../callers/token-verifier.ts'
 import { type Beginning, EventStreams } from './event-streams.ts'
 import type { Reader } from './reader.ts'
 import { LIMITS } from './stream-counts.ts'
@@ -18,7 +17,6 @@ import { LIMITS } from './stream-counts.ts'
 interface Options {
   readonly events: EventLog
   readonly retiring: AbortSignal
-  readonly tokens: Pick<TokenVerifier, 'onReplace'>
 }
 
 /** The cursor before all events, for a reader without one. */
@@ -29,11 +27,8 @@ const HEAD = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
 
 /** Provides `reply.streamEvents`. */
 export const streamEvents = fp<Options>(
-  async (app, { events, retiring, tokens }) => {
+  async (app, { events, retiring }) => {
     const streams = new EventStreams(events, retiring, app.log)
-    // Not at the next heartbeat: a secret that leaked may have opened them.
-    const ignore = tokens.onReplace(() => streams.check())
-    retiring.addEventListener('abort', ignore)
     app.decorateReply('streamEvents', async function (this: FastifyReply, wanted: StreamedEvents = {}) {
       const { request } = this
       const reader = readerOf(this, wanted.limits)
@@ -60,7 +55,6 @@ function readerOf({ request }: FastifyReply, limits: Partial<StreamLimits> = {})
   return {
     caller: request.caller,
     limits: { ...LIMITS, ...limits },
-    isEntitled: () => request.credentialsHold(),
     problem: (code, detail, headers = {}) =>
       new Problem(module, code, streamProblems[code], detail, { headers }),
   }

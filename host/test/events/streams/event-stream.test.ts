@@ -30,7 +30,6 @@ t.test('a reader of many old events leaves turns to others', async (t) => {
     cursor: 'start',
     position: 0,
     heartbeat: 60_000,
-    isEntitled: async () => true,
   })
   stream.resume()
   for (let turn = 0; turn < 10; turn++) await nextTurn()
