@@ -4,6 +4,7 @@ import {
   DAY,
   type Destinations,
   Loop,
+  type ModuleContext,
   newId,
   pauseAfter,
   type Rest,
@@ -23,6 +24,7 @@ import {
   TEST_TYPE,
 } from './deliveries.ts'
 import { type Outcome, post } from './post.ts'
+import { endProofs, proofsInUse } from './proof.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
 import { signedHeaders } from './signatures.ts'
 
@@ -53,7 +55,10 @@ const PER_WEBHOOK = 4
 const PER_OWNER = 16
 /** The term of a lease, in milliseconds. */
 const LEASE = 60_000
-/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
+/**
+ * The interval of the search for webhooks that are behind and have room, and for proofs that have
+ * ended, in milliseconds.
+ */
 const FILL_INTERVAL = 60_000
 /**
  * The characters to keep of the response to a successful delivery. Few, because there may be very
@@ -69,6 +74,7 @@ export interface DelivererOptions extends Filling {
   readonly destinations: Destinations
   readonly audit: Audit
   readonly log: FastifyBaseLogger
+  readonly trusts: ModuleContext['trusts']
   /** The interval of the search for due deliveries, in milliseconds. */
   readonly lookEvery: number
   /** See `Loop`. */
@@ -110,6 +116,7 @@ export class Deliverer {
     if (leasedAt - this.#filledAt >= FILL_INTERVAL) {
       this.#filledAt = leasedAt
       this.#loop.start(() => fillAll(this.#options))
+      this.#loop.start(() => this.#endProofs())
     }
     for (const delivery of await this.#lease(AT_ONCE - this.#loop.tasks)) {
       const { webhook, id } = delivery
@@ -154,14 +161,33 @@ export class Deliverer {
     try {
       // The process stood still for so long that another may be about to send this delivery.
       if (performance.now() - leasedAt > LEASE / 2) return
-      const body = await this.#bodyOf(delivery)
-      const outcome = body === undefined ? expired : await this.#send(delivery, body, stops)
+      const outcome = await this.#attempt(delivery, stops)
       const verdict = verdictOf(delivery, outcome)
       await this.#options.database.transaction(() => this.#end(delivery, shown(outcome, verdict), verdict))
       if (verdict.state !== 'pending') await fillUp(this.#options, webhook)
     } finally {
       count(this.#underWay, webhook, -1)
       count(this.#underWayOf, owner, -1)
+    }
+  }
+
+  async #attempt(delivery: LeasedDelivery, stops: AbortSignal): Promise<Outcome> {
+    if (delivery.everyone === 1 && !(await this.#isTrusted(delivery.proof))) return unproven
+    const body = await this.#bodyOf(delivery)
+    return body === undefined ? expired : await this.#send(delivery, body, stops)
+  }
+
+  /** @throws {Problem} if the issuer's keys are unavailable: the lease expires, and then it is asked again */
+  #isTrusted = async (proof: string | null) => proof !== null && this.#options.trusts(proof)
+
+  /** For webhooks that send nothing now. */
+  async #endProofs(): Promise<void> {
+    const { database, audit, clock } = this.#options
+    for (const proof of await database.snapshot(() => proofsInUse())) {
+      if (await this.#isTrusted(proof).catch(() => true)) continue
+      await database.transaction(function* () {
+        yield* endProofs(audit, proof, yield* clock())
+      })
     }
   }
 
@@ -187,6 +213,7 @@ export class Deliverer {
     const { webhook, type } = delivery
     const now = yield* clock()
     const kept = yield* endAttempt(delivery, outcome, state, pause === undefined ? null : now + pause, now)
+    if (outcome === unproven) return yield* endProofs(audit, delivery.proof, now)
     if (!kept || type === TEST_TYPE || outcome === expired) return
     if (state === 'delivered') return yield* clearFailing(webhook)
     yield* setFailing(webhook, now)
@@ -204,6 +231,12 @@ const expired: Outcome = {
   response: null,
 }
 
+const unproven: Outcome = {
+  status: null,
+  error: "not sent: the host does not trust the token any more that proved the right to everyone's events",
+  response: null,
+}
+
 /** The outcome of an attempt; `pause` is the time until the next one, in milliseconds. */
 interface Verdict {
   readonly state: State
@@ -216,7 +249,7 @@ function shown(outcome: Outcome, { state }: Verdict): Outcome {
 }
 
 function verdictOf({ type, attempts }: LeasedDelivery, outcome: Outcome): Verdict {
-  if (outcome === expired) return { state: 'failed' }
+  if (outcome === expired || outcome === unproven) return { state: 'failed' }
   const { status, retryAfter = 0 } = outcome
   if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }
   const planned = status === GONE || type === TEST_TYPE ? undefined : pauseAfter(retryDelays, attempts + 1)

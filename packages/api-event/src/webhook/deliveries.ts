@@ -111,13 +111,16 @@ export interface LeasedDelivery {
   readonly body: string | null
   readonly attempts: number
   readonly url: string
+  /** 0 or 1: whether the webhook gets everyone's events, by the right that `proof` proves. */
+  readonly everyone: number
+  readonly proof: string | null
   /** The secrets that sign now. */
   readonly secrets: readonly Secret[]
 }
 
 interface DueRow
   extends Omit<LeasedDelivery, 'secrets' | 'claim'>,
-    Pick<WebhookRow, 'enabled' | 'everyone' | 'provenUntil' | 'failingSince'> {
+    Pick<WebhookRow, 'enabled' | 'provenUntil' | 'failingSince'> {
   readonly secrets: string
   readonly ofOthers: number
 }
@@ -153,13 +156,15 @@ export function* leaseDue(query: LeaseQuery): Transaction<LeasedDelivery[]> {
     const rows = yield* many<DueRow>(sql`
       SELECT delivery.id, delivery.webhook, delivery.type, delivery.subject, delivery.position, delivery.body,
         delivery.attempts, delivery.of_others AS "ofOthers", webhook.owner, webhook.url, webhook.secrets,
-        webhook.enabled, webhook.everyone, webhook.proven_until AS "provenUntil", webhook.failing_since AS "failingSince"
+        webhook.enabled, webhook.everyone, webhook.proof, webhook.proven_until AS "provenUntil",
+        webhook.failing_since AS "failingSince"
       FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
       WHERE delivery.due_at <= ${now} ${full.length === 0 ? sql`` : sql`AND delivery.webhook NOT IN (${join(full)})`}
         ${fullOwners.length === 0 ? sql`` : sql`AND webhook.owner NOT IN (${join(fullOwners)})`}
       ORDER BY delivery.due_at LIMIT ${limit - leased.length}`)
     more = false
-    for (const { secrets, enabled, everyone, provenUntil, failingSince, ofOthers, ...row } of rows) {
+    for (const { secrets, enabled, provenUntil, failingSince, ofOthers, ...row } of rows) {
+      const { everyone } = row
       const count = underWay.get(row.webhook) ?? 0
       const own = underWayOf.get(row.owner) ?? 0
       if (count >= (failingSince === null ? perWebhook : 1)) {

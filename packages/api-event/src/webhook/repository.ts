@@ -28,8 +28,10 @@ export interface WebhookRow {
   readonly enabled: number
   readonly disabledReason: string | null
   readonly failingSince: number | null
-  /** The end of the proof for everyone's events. Null is from an earlier version. */
+  /** The end of the proof for everyone's events. */
   readonly provenUntil: number | null
+  /** What verified the token of that proof: see `ModuleContext.trusts`. */
+  readonly proof: string | null
   readonly behindSince: number | null
   readonly missedUntil: number | null
   readonly version: number
@@ -44,7 +46,7 @@ export const EVERYONE = '*'
 export const ALL_TYPES = '*'
 
 const columns = sql`id, owner, everyone, url, types, description, enabled, disabled_reason AS "disabledReason",
-  failing_since AS "failingSince", proven_until AS "provenUntil", behind_since AS "behindSince",
+  failing_since AS "failingSince", proven_until AS "provenUntil", proof, behind_since AS "behindSince",
   missed_until AS "missedUntil", version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
 export const webhooks = new PagedList<WebhookRow>('webhook', { columns, where: sql`deleted_at IS NULL` })
@@ -66,10 +68,10 @@ export function* countWebhooks(owner: string): Transaction<number> {
 
 export function* insertWebhook(row: WebhookRow, secrets: readonly Secret[]): Transaction<void> {
   yield* run(sql`
-    INSERT INTO webhook (id, owner, everyone, url, types, description, secrets, enabled, proven_until, version,
+    INSERT INTO webhook (id, owner, everyone, url, types, description, secrets, enabled, proven_until, proof, version,
       created_at, updated_at)
     VALUES (${row.id}, ${row.owner}, ${row.everyone}, ${row.url}, ${row.types}, ${row.description},
-      ${JSON.stringify(secrets)}, ${row.enabled}, ${row.provenUntil}, ${row.version}, ${row.createdAt},
+      ${JSON.stringify(secrets)}, ${row.enabled}, ${row.provenUntil}, ${row.proof}, ${row.version}, ${row.createdAt},
       ${row.updatedAt})`)
 }
 
@@ -78,7 +80,7 @@ export function* updateWebhook(row: WebhookRow): Transaction<void> {
   yield* run(sql`
     UPDATE webhook SET everyone = ${row.everyone}, url = ${row.url}, types = ${row.types},
       description = ${row.description}, enabled = ${row.enabled}, disabled_reason = ${row.disabledReason},
-      failing_since = ${row.failingSince}, proven_until = ${row.provenUntil}, missed_until = ${row.missedUntil},
+      failing_since = ${row.failingSince}, proven_until = ${row.provenUntil}, proof = ${row.proof}, missed_until = ${row.missedUntil},
       version = ${row.version}, updated_at = ${row.updatedAt} ${row.enabled === 1 ? sql`` : sql`, ${notBehind}`}
     WHERE id = ${row.id}`)
 }

@@ -41,7 +41,7 @@ const webhook = {
   disabledReason: Nullable(
     Type.String({
       description:
-        '`gone`: the receiver returned 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`; null: none of these',
+        '`gone`: the receiver returned 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`, or the host no longer trusts what verified the token; null: none of these',
     }),
   ),
   failingSince: timeOrNull('the time since which all attempts have failed'),

@@ -18,7 +18,7 @@ import {
 import { linkTo } from '../link.ts'
 import { problem } from '../module.ts'
 import * as deliveries from './deliveries.ts'
-import { disabledIfUnproven, provenUntil, setProven, stop } from './proof.ts'
+import { disabledIfUnproven, type Proof, proofBy, setProof, stop } from './proof.ts'
 import * as repository from './repository.ts'
 import type {
   CreatedWebhook,
@@ -59,6 +59,8 @@ export interface WebhookRules {
   readonly mostPending: number
 }
 
+const noProof: Proof = { proof: null, provenUntil: null }
+
 /** The most secrets that sign at the same time. One more rotation within a day drops the oldest. */
 const SECRETS = 5
 
@@ -87,7 +89,7 @@ export function* createWebhook(
     enabled: 1,
     disabledReason: null,
     failingSince: null,
-    provenUntil: everyone ? provenUntil(now, proofDays) : null,
+    ...(everyone ? proofBy(caller, now, proofDays) : noProof),
     behindSince: null,
     missedUntil: null,
     version: 1,
@@ -152,13 +154,14 @@ export function* changeWebhook(
     (change.types !== undefined && !isWithin(change.types, previous))
   if (everyone && widens) assertReader(caller)
   const saysSo = widens || change.everyone || change.enabled
-  const proven = everyone && proves(caller, row, saysSo) ? provenUntil(now, proofDays) : row.provenUntil
+  const isProof = everyone && proves(caller, row, saysSo)
+  const proof = isProof ? proofBy(caller, now, proofDays) : row
   const changed = (['url', 'types', 'everyone', 'description', 'enabled'] as const).filter(
     (name) => asked[name] !== row[name],
   )
   if (changed.length === 0) {
-    if (proven !== row.provenUntil && proven !== null) yield* setProven(id, proven)
-    return toWebhook({ ...row, provenUntil: proven }, caller)
+    if (isProof) yield* setProof(id, proof)
+    return toWebhook({ ...row, provenUntil: proof.provenUntil }, caller)
   }
   // A webhook with a new URL, or enabled again, has not failed yet.
   const startsOver = asked.url !== row.url || asked.enabled > row.enabled
@@ -166,7 +169,8 @@ export function* changeWebhook(
     ...asked,
     disabledReason: enabled ? null : row.disabledReason,
     failingSince: startsOver ? null : row.failingSince,
-    provenUntil: everyone ? proven : null,
+    provenUntil: everyone ? proof.provenUntil : null,
+    proof: everyone ? proof.proof : null,
     behindSince: enabled ? row.behindSince : null,
     missedUntil: asked.enabled > row.enabled ? null : row.missedUntil,
     version: row.version + 1,
@@ -280,9 +284,9 @@ function* findToUse(
 ): Transaction<repository.WebhookRow> {
   const webhook = disabledIfUnproven(yield* findToRead(caller, id), now)
   if (webhook.everyone === 0 || !proves(caller, webhook)) return webhook
-  const until = provenUntil(now, proofDays)
-  yield* setProven(id, until)
-  return { ...webhook, provenUntil: until }
+  const proof = proofBy(caller, now, proofDays)
+  yield* setProof(id, proof)
+  return { ...webhook, ...proof }
 }
 
 /** Others' events of a webhook that no longer gets them are 404. */

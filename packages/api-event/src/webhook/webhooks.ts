@@ -33,7 +33,7 @@ export function webhooks(
   context: ModuleContext<Settings>,
   { clock = databaseTime, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
 ): void {
-  const { database, events, eventTypes, settings, audit, log } = context
+  const { database, events, eventTypes, settings, audit, log, trusts } = context
   const destinations = new Destinations({
     plainHttp: settings.webhookPlainHttp,
     networks: settings.webhookNetworks,
@@ -46,7 +46,7 @@ export function webhooks(
   context.on('*', (event) => fanOut(event, mostPending, clock))
 
   const filling = { database, events, clock, mostPending }
-  const deliverer = new Deliverer({ ...filling, destinations, audit, log, lookEvery })
+  const deliverer = new Deliverer({ ...filling, destinations, audit, log, trusts, lookEvery })
   const begin = () => void deliverer.deliverDue()
   const timer = context.isServing ? setTimeout(begin, lookEvery).unref() : undefined
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })

@@ -305,7 +305,7 @@ test('a hanging receiver does not keep a worker from ending', async (t) => {
   const webhook = await webhookOf(host, url)
   await host.happen('purchase_a')
   await host.happen('purchase_b')
-  const deliverer = host.deliverer(50)
+  const deliverer = host.deliverer({ patience: 50 })
   const done = deliverer.deliverDue()
   await hanging
   await deliverer.close()

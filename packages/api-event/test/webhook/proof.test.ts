@@ -4,6 +4,7 @@ import { disableUnproven } from '../../src/webhook/proof.ts'
 import { receiver } from './receiver.ts'
 import { ann, testOnEngines, type WebhookHost, webhookHost } from './webhook-host.ts'
 
+const MINUTE = 60_000
 const url = 'https://shop.example/hook'
 const other = 'https://elsewhere.example/hook'
 const bens = 'user:mortise-testkit:ben'
@@ -171,18 +172,83 @@ test('the right is proven by whatever the owner has it do with the scope, and by
   t.equal((await host.ann.get(path)).json().version, 5)
 })
 
-testOnEngines('a webhook of an earlier version has its first days from when it is looked at', async (t) => {
+testOnEngines('no proof holds longer than one made now', async (t) => {
   const host = await webhookHost(t)
   const { show } = await everyones(host)
-  await host.database.transaction(() => run(sql`UPDATE webhook SET proven_until = NULL`))
-  await host.happen('purchase_a', { owner: bens })
-  t.equal((await host.database.many(sql`SELECT id FROM webhook_delivery`)).length, 1)
-  host.advance(100 * DAY)
-  await minute(host)
-  t.match(await show(), { enabled: true, provenUntil: String })
   host.advance(-50 * DAY)
   await minute(host)
   host.advance(30 * DAY)
   await minute(host)
   t.match(await show(), { enabled: false, disabledReason: 'unproven' }, 'nor more by a clock that was ahead')
+})
+
+testOnEngines('a webhook stops with what verified the token that proved the scope', async (t) => {
+  const host = await webhookHost(t)
+  const { url, received } = await receiver(t)
+  const { path, reader, show } = await everyones(host, { url })
+  const own = (await host.ann.post('/webhook', { url: `${url}/own` })).json()
+  const asked: string[] = []
+  let isTrusted = true
+  const deliverer = host.deliverer({
+    trusts: async (proof) => {
+      asked.push(proof)
+      return isTrusted
+    },
+  })
+  await deliverer.deliverDue()
+  isTrusted = false
+  const id = await host.happen('purchase_a', { owner: bens })
+  await host.happen('purchase_b', { owner: bens })
+  await deliverer.deliverDue()
+  t.same(received, [])
+  t.match(JSON.parse(asked[0] as string), { issuer: 'mortise-testkit', key: String })
+  const stopped = await show()
+  t.match(stopped, { enabled: false, disabledReason: 'unproven', version: 2 })
+  t.equal(stopped.provenUntil, stopped.updatedAt)
+  t.match((await reader.get(`${path}/delivery/${id}`)).json(), { state: 'failed', error: /not sent/ })
+
+  t.equal((await host.ann.patch(path, { enabled: true })).json().code, 'insufficient-scope')
+  t.match((await reader.patch(path, { enabled: true })).json(), { enabled: true, disabledReason: null })
+  await host.happen('purchase_c', { owner: bens })
+  await host.deliverer().deliverDue()
+  t.match(received, [{ body: /purchase_c/ }], 'a token that the host trusts proves the scope again')
+  t.match(
+    (await host.ann.get(`/webhook/${own.id}`)).json(),
+    { enabled: true },
+    'the own events of a user need no scope',
+  )
+})
+
+testOnEngines('a proof that has ended is noted without a delivery', async (t) => {
+  const host = await webhookHost(t)
+  const one = await everyones(host)
+  const other = await everyones(host)
+  const admin = host.user('root', 'admin')
+  await admin.patch(other.path, { everyone: true })
+  await host.database.transaction(() => run(sql`UPDATE webhook SET proof = NULL WHERE id = ${one.id}`))
+  await host.deliverer().deliverDue()
+  t.match(
+    await one.show(),
+    { enabled: false, disabledReason: 'unproven' },
+    'an earlier version stores no proof',
+  )
+  t.match(await other.show(), { enabled: true })
+  await host.deliverer({ trusts: async () => false }).deliverDue()
+  t.match(await other.show(), { enabled: false, disabledReason: 'unproven' })
+})
+
+testOnEngines('a delivery waits while the issuer that proved the scope cannot be asked', async (t) => {
+  const host = await webhookHost(t)
+  const { url, received } = await receiver(t)
+  const { show } = await everyones(host, { url })
+  await host.happen('purchase_a', { owner: bens })
+  const unavailable = async () => {
+    throw new Error('the keys are unavailable')
+  }
+  await host.deliverer({ trusts: unavailable }).deliverDue()
+  t.same(received, [])
+  t.match(await show(), { enabled: true })
+  host.advance(MINUTE)
+  await host.deliverer().deliverDue()
+  t.match(received, [{ body: /purchase_a/ }])
 })

@@ -4,7 +4,7 @@ import {
   Destinations,
   databaseTime,
   defineModule,
-  type EventLog,
+  type ModuleContext,
   type ModulePlugin,
   sql,
   type Transaction,
@@ -14,7 +14,7 @@ import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
 import { eventModule } from '../../src/index.ts'
 import { fillAll, fillUp } from '../../src/webhook/backlog.ts'
-import { Deliverer } from '../../src/webhook/deliverer.ts'
+import { Deliverer, type DelivererOptions } from '../../src/webhook/deliverer.ts'
 import type { WebhookOptions } from '../../src/webhook/webhooks.ts'
 
 /** One test on every engine there is. */
@@ -43,10 +43,10 @@ export const shop = {
 }
 
 /** This module, from its sources; `seen` gets what the host provides it. */
-export function webhookModule(options: WebhookOptions, seen: (log: EventLog) => void = () => {}) {
+export function webhookModule(options: WebhookOptions, seen: (context: ModuleContext) => void = () => {}) {
   const plugin = eventModule(options)
   const watched: ModulePlugin = (app, context) => {
-    seen(context.events)
+    seen(context)
     return plugin(app, context)
   }
   return {
@@ -59,21 +59,22 @@ export function webhookModule(options: WebhookOptions, seen: (log: EventLog) => 
 export async function webhookHost(t: Test, settings: object = loopback, mostPending = 1_000) {
   let advanced = 0
   let position = 0
-  let events: EventLog | undefined
+  let context = {} as ModuleContext
   function* clock() {
     return (yield* databaseTime()) + advanced
   }
   const host = await createTestHost(t, {
     modules: [
-      webhookModule({ clock, lookEvery: DAY, mostPending }, (log) => {
-        events = log
+      webhookModule({ clock, lookEvery: DAY, mostPending }, (provided) => {
+        context = provided
       }),
       shop,
     ],
     config: { modules: { 'api-event': settings } },
   })
   const { database } = host
-  const filling = { database, events: events as EventLog, clock, mostPending }
+  const { events } = context
+  const filling = { database, events, clock, mostPending }
   return {
     ...host,
     ann: host.user('ann'),
@@ -86,7 +87,10 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
       advanced += milliseconds
     },
     /** A worker, as each process has one. */
-    deliverer(patience?: number) {
+    deliverer({
+      patience,
+      trusts = context.trusts,
+    }: Partial<Pick<DelivererOptions, 'patience' | 'trusts'>> = {}) {
       const destinations = new Destinations({
         plainHttp: true,
         networks: loopback.webhookNetworks,
@@ -98,6 +102,7 @@ export async function webhookHost(t: Test, settings: object = loopback, mostPend
         audit: function* () {},
         log: host.app.log,
         lookEvery: DAY,
+        trusts,
         patience,
       })
       t.teardown(() => deliverer.close())
