@@ -90,6 +90,13 @@ testOnEngines('a table of others is found, however a statement names it', async 
       ["SELECT nextval('cart_id_seq')", 'cart_id_seq'],
       [`SELECT setval('"cart_id_seq"'::regclass, ?)`, 'cart_id_seq'],
       ["SELECT pg_relation_size('cart')", 'cart'],
+      ["SELECT pg_get_serial_sequence('cart', 'id')", 'cart'],
+      ["SELECT ('cart_id_seq'::regclass).nextval", 'cart_id_seq'],
+      ["SELECT nextval(pg_get_serial_sequence('cart', 'id'))", 'cart'],
+      ['SELECT last_value FROM cart_id_seq', 'cart_id_seq'],
+      ['SELECT NULL::cart', 'cart'],
+      ["SELECT * FROM json_populate_record(NULL::cart, '{}')", 'cart'],
+      ["SELECT * FROM json_to_recordset('[]') AS one (line cart_item)", 'cart_item'],
     ],
   }
   for (const [text, table] of [...each, ...(own[engine] ?? [])]) t.equal(verdict(text), table, text)
@@ -131,6 +138,10 @@ testOnEngines('own tables, the catalogue and plain functions are not', async (t,
       'SELECT pg_advisory_xact_lock(1)',
       'SELECT * FROM generate_series(1, ?) AS cart',
       'SELECT $$; COMMIT$$, $a$ ; SET $$ $a$',
+      'SELECT note.id, (note).cart, (note.cart).upper, note.row_to_json FROM note',
+      "SELECT nextval(pg_get_serial_sequence('note', 'id')), ('note_id_seq'::regclass).nextval",
+      "SELECT NULL::note, '{}'::jsonb, pg_total_relation_size(oid) FROM pg_class",
+      "SELECT has_table_privilege('cart', 'SELECT'), 'cart'::regclass",
     ],
   }
   for (const text of [...each, ...(own[engine] ?? [])]) t.equal(verdict(text), undefined, text)
@@ -150,7 +161,10 @@ testOnEngines('a statement that does more than read and write rows is refused', 
       ...['PRAGMA foreign_keys = OFF', 'PRAGMA foreign_keys = OFF x', 'EXPLAIN PRAGMA foreign_keys = OFF'],
       ...['\ufeffCOMMIT', '/**/;; /* ; */ COMMIT', ';PRAGMA foreign_keys = OFF', 'ATTACH ? AS other'],
       ...['DETACH other', 'VACUUM INTO ?', 'INSERT OR ROLLBACK INTO note_line (cart_id) VALUES (?)'],
-      ...['UPDATE OR/* */ROLLBACK note_line SET cart_id = ?'],
+      ...['UPDATE OR/* */ROLLBACK note_line SET cart_id = ?', 'SELECT * FROM pragma_optimize'],
+      ...["SELECT * FROM pragma_optimize(-1, 'main')", 'SELECT 1 FROM [pragma_integrity_check](?)'],
+      ...['SELECT * FROM note WHERE id IN (SELECT rowid FROM "pragma_foreign_key_check")'],
+      ...['INSERT INTO note (id) SELECT 1 FROM pragma_quick_check', 'SELECT 1 FROM main.pragma_locking_mode'],
     ],
     postgres: [
       ...[
@@ -182,13 +196,31 @@ testOnEngines('a statement that does more than read and write rows is refused', 
         'SELECT lo_create(0)',
       ],
       ...['SELECT pg_terminate_backend(1)', "SELECT pg_read_file('a')", "SELECT pg_notify('a', 'b')"],
+      ...["SELECT ('a'::text).pg_read_file", 'SELECT (?).pg_terminate_backend', 'SELECT nextval(?)'],
+      ...["SELECT setval('note' || '_id_seq', 1)", "SELECT currval('16384')", 'SELECT lastval()'],
+      ...["SELECT lo_get(1), lo_put(1, 0, '')", "SELECT lo_import('a')", 'SELECT pg_advisory_unlock_all()'],
+      ...['SELECT pg_reload_conf()', 'SELECT pg_export_snapshot()', "SELECT pg_ls_dir('.')", 'UNLISTEN *'],
+      ...["SELECT pg_logical_emit_message(true, 'a', 'b')", 'SELECT setseed(0)', "COPY note FROM '/a'"],
+      ...['CHECKPOINT', 'REFRESH MATERIALIZED VIEW note_all', 'COMMENT ON TABLE note IS NULL', 'SHOW ALL'],
+      ...["SECURITY LABEL ON TABLE note IS 'a'", 'IMPORT FOREIGN SCHEMA a FROM SERVER b INTO c', "LOAD 'a'"],
+      ...[
+        'REASSIGN OWNED BY a TO b',
+        'FETCH 1 FROM a',
+        'CLOSE ALL',
+        'SET ROLE a',
+        'SET CONSTRAINTS ALL DEFERRED',
+      ],
       ...['INSERT INTO note (cart) VALUES (current_setting(?)), (query_to_xml(?, true, true, ?)::text)'],
     ],
   }
-  for (const text of [...each, ...(own[engine] ?? [])]) t.match(verdict(text), /^(runs|calls|ends) /, text)
+  for (const text of [...each, ...(own[engine] ?? [])])
+    t.match(verdict(text), /^(runs|calls|ends|reads) /, text)
   const storage = await open()
-  if (engine === 'sqlite')
+  if (engine === 'sqlite') {
+    // SQLite refuses it itself.
+    await t.rejects(storage.many(sql`SELECT load_extension('a')`), { message: /not authorized/ })
     t.same(await storage.many(sql`SELECT foreign_keys FROM pragma_foreign_keys`), [{ foreign_keys: 1 }])
+  }
 })
 
 testOnEngines('invalid SQL has the error of the engine', async (t, open) => {
@@ -207,9 +239,59 @@ testOnPostgres('functions belong to modules as tables do', async (t, open) => {
   t.equal(verdict('SELECT cart_do()'), 'cart_do')
 })
 
+testOnPostgres('a function of others is found, however it is called', async (t, open) => {
+  const verdict = await verdictsOf(
+    open,
+    `${SCHEMA}
+    CREATE FUNCTION cart_of(note) RETURNS int LANGUAGE sql AS 'SELECT 1';
+    CREATE FUNCTION note_of(note) RETURNS int LANGUAGE sql AS 'SELECT 1';
+    CREATE FUNCTION cart_any(anyelement) RETURNS int LANGUAGE sql AS 'SELECT 1';
+    CREATE FUNCTION at(cart) RETURNS int LANGUAGE sql AS 'SELECT 1';
+    CREATE FUNCTION cart_like(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+    CREATE OPERATOR ~@~ (LEFTARG = text, RIGHTARG = text, FUNCTION = cart_like);
+    CREATE OPERATOR + (LEFTARG = text, RIGHTARG = text, FUNCTION = cart_like);
+    CREATE FUNCTION note_like(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+    CREATE OPERATOR ~@@~ (LEFTARG = text, RIGHTARG = text, FUNCTION = note_like);
+    CREATE TYPE cart_mood AS ENUM ('good');
+    CREATE TYPE note_mood AS ENUM ('good');
+    CREATE DOMAIN cart_size AS int CHECK (VALUE > 0);
+    CREATE TABLE text (id int); CREATE TABLE format (id int); CREATE TABLE date (id int)`,
+  )
+  const each: [string, string][] = [
+    ['SELECT note.cart_of FROM note', 'cart_of'],
+    ['SELECT (note).cart_of FROM note', 'cart_of'],
+    ['SELECT one.cart_of AS cart_of FROM note AS one', 'cart_of'],
+    ['SELECT id FROM note WHERE note."cart_of" = 1', 'cart_of'],
+    ['SELECT note.cart_any, 1 FROM note', 'cart_any'],
+    ['SELECT (id).cart_any FROM note', 'cart_any'],
+    ['UPDATE note SET at = note.cart_of', 'cart_of'],
+    ['SELECT (SELECT note).cart_of FROM note', 'cart_of'],
+    ['SELECT 1 FROM note WHERE cart ~@~ ?', 'cart_like'],
+    ['SELECT 1 FROM note WHERE cart OPERATOR(~@~) ANY (?)', 'cart_like'],
+    ["SELECT 'good'::cart_mood", 'cart_mood'],
+    ["SELECT cart_mood 'good'", 'cart_mood'],
+    ["SELECT cart_mood('good'), 1", 'cart_mood'],
+    ['SELECT CAST(? AS cart_mood[])', 'cart_mood'],
+    ['SELECT id::cart_size FROM note', 'cart_size'],
+  ]
+  for (const [text, name] of each) t.equal(verdict(text), name, text)
+  for (const text of [
+    "SELECT note.note_of, note.at, (note).at, 'good'::note_mood, note_mood('good') FROM note",
+    'SELECT 1 + 1 FROM note WHERE cart ~@@~ ?',
+    "SELECT id::text, format('%s', 1), date('2026-01-01'), text(id) FROM note",
+  ])
+    t.equal(verdict(text), undefined, text)
+})
+
 testOnPostgres('functions of an extension in the schema run as those of the engine', async (t, open, url) => {
   const schema = new URL(url).searchParams.get('schema')
-  const verdict = await verdictsOf(open, `${SCHEMA}; CREATE EXTENSION tablefunc; CREATE EXTENSION pg_trgm`)
+  const verdict = await verdictsOf(
+    open,
+    `${SCHEMA}; CREATE EXTENSION tablefunc; CREATE EXTENSION pg_trgm; CREATE EXTENSION dblink; CREATE EXTENSION ltree`,
+  )
+  t.equal(verdict("SELECT 'a.b'::ltree @> ?, text2ltree(cart) FROM note"), undefined)
+  for (const call of ['dblink(?)', 'dblink_exec(?)', "dblink_connect('a', ?)"])
+    t.match(verdict(`SELECT ${call}`), /^calls /, call)
   t.equal(verdict('SELECT similarity(cart, ?), show_trgm(cart) FROM note'), undefined)
   for (const name of ['crosstab', `${schema}.crosstab`, `${schema}.set_limit`])
     t.match(verdict(`SELECT ${name}(?)`), /^calls /, name)

@@ -1,9 +1,9 @@
-import { type Sql, sql } from '@mortise/module-sdk/sql'
+import { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { isOwn } from '../migrations/foreign-change.ts'
 import { shortened } from '../port/errors.ts'
 import { type Guard, type Offence, onlyRows } from '../port/guard.ts'
-import { findNode, kindOf, loadParser, type Node, nameOf, type Parse } from './parse-sql.ts'
+import { kindOf, loadParser, type Node, nameOf, type Parse } from './parse-sql.ts'
 import type { Connections } from './postgres-connections.ts'
 
 const ROWS = new Set(['SelectStmt', 'InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
@@ -17,29 +17,55 @@ const HARMLESS = [
   'pg_try_advisory_xact_lock_shared',
 ]
 
-/** They act on the table or sequence that their first argument names. */
-const BY_NAME = new Set([
-  ...['nextval', 'currval', 'setval', 'pg_get_serial_sequence'],
-  ...['pg_relation_size', 'pg_table_size', 'pg_indexes_size', 'pg_total_relation_size'],
+/** They act on the sequence that their first argument names. */
+const OF_SEQUENCE = new Set(['nextval', 'currval', 'setval'])
+
+/** They look at the relation that their first argument names. */
+const OF_RELATION = new Set([
+  ...['pg_get_serial_sequence', 'pg_relation_size', 'pg_table_size', 'pg_indexes_size'],
+  'pg_total_relation_size',
 ])
 
 /** They run SQL or read tables that an argument names, and are not volatile. */
 const RUNS_SQL = ['crosstab', 'connectby', 'xpath_table']
+
+const isInSchema = (namespace: string) => `${namespace} = to_regnamespace(quote_ident(current_schema()))`
+const isOfExtension = (catalog: string, oid: string) =>
+  `EXISTS (SELECT 1 FROM pg_depend WHERE classid = '${catalog}'::regclass AND objid = ${oid} AND deptype = 'e')`
 
 /**
  * What may run other statements, or change the session: the catalogue calls such functions volatile;
  * those that return a table as XML, stable. And the functions in the schema, which belong to modules,
  * except for those of an extension.
  */
-const functions = sql`
-  SELECT name, here, local, least, most FROM (
-    SELECT proname::text AS name, here, here AND NOT EXISTS (
-        SELECT 1 FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e') AS local,
+const FUNCTIONS = `
+  SELECT name, here, local, least, most, takes_row AS "takesRow" FROM (
+    SELECT proname::text AS name, here, here AND NOT ${isOfExtension('pg_proc', 'p.oid')} AS local,
       (pronargs - pronargdefaults)::int AS least, (CASE WHEN provariadic = 0 THEN pronargs ELSE 100 END)::int AS most,
-      provolatile = 'v' OR proname LIKE '%\\_to\\_xml%' OR proname = ANY (${JSON.stringify(RUNS_SQL).replace('[', '{').replace(']', '}')}::text[]) AS acts
-    FROM pg_proc AS p, LATERAL (SELECT pronamespace = to_regnamespace(quote_ident(current_schema())) AS here) AS place
+      EXISTS (SELECT 1 FROM pg_type AS t WHERE t.oid = proargtypes[0] AND typtype IN ('c', 'p')) AS takes_row,
+      provolatile = 'v' OR proname LIKE '%\\_to\\_xml%' OR proname = ANY ('{${RUNS_SQL}}') AS acts
+    FROM pg_proc AS p, LATERAL (SELECT ${isInSchema('pronamespace')} AS here) AS place
   ) AS found
   WHERE acts OR local`
+
+/**
+ * The types that only the schema has. They belong to modules, too, as the row type of a table does.
+ * Without a function of that name, a call of it is a cast.
+ */
+const TYPES = `
+  SELECT typname::text AS name, NOT EXISTS (SELECT 1 FROM pg_proc WHERE proname = typname) AS casts FROM pg_type AS t
+  WHERE ${isInSchema('typnamespace')} AND typcategory <> 'A' AND NOT ${isOfExtension('pg_type', 't.oid')}
+    AND NOT EXISTS (SELECT 1 FROM pg_type AS b WHERE b.typname = t.typname AND b.typnamespace = 'pg_catalog'::regnamespace)`
+
+/** The operators that only the schema has: one belongs to the module of its function. */
+const OPERATORS = `
+  SELECT oprname::text AS name, proname::text AS "runs" FROM pg_operator AS o JOIN pg_proc AS p ON p.oid = oprcode
+  WHERE ${isInSchema('oprnamespace')} AND NOT ${isOfExtension('pg_operator', 'o.oid')}
+    AND NOT EXISTS (SELECT 1 FROM pg_operator AS b WHERE b.oprname = o.oprname AND b.oprnamespace <> o.oprnamespace)`
+
+const COLUMNS = `
+  SELECT DISTINCT attname::text AS name, relname::text AS "table" FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid
+  WHERE ${isInSchema('relnamespace')} AND attnum > 0`
 
 interface KnownFunction {
   readonly name: string
@@ -50,21 +76,43 @@ interface KnownFunction {
   /** The numbers of arguments that it takes. */
   readonly least: number
   readonly most: number
+  /** Whether the first one may be a row of a table. */
+  readonly takesRow: boolean
 }
 
 /** @param prefix of the module's tables; undefined for a module without tables */
 export async function postgresGuard(connections: Connections, prefix: string | undefined): Promise<Guard> {
-  const [parse, { rows }] = await Promise.all([loadParser(), connections.read(functions)])
-  const known = Map.groupBy(rows as KnownFunction[], ({ name }) => name)
+  const read = async (text: string) => (await connections.read(new Sql([text], []))).rows
+  const [parse, functions, types, operators, columns] = await Promise.all([
+    loadParser(),
+    read(FUNCTIONS),
+    read(TYPES),
+    read(OPERATORS),
+    read(COLUMNS),
+  ])
+  const known = Map.groupBy(functions as KnownFunction[], ({ name }) => name)
   for (const name of HARMLESS) if (known.get(name)?.every(({ local }) => !local)) known.delete(name)
-  return new PostgresGuard(parse, { schema: connections.schema, prefix, functions: known })
+  const isMine = (name: string) => prefix !== undefined && isOwn(prefix, name)
+  return new PostgresGuard(parse, {
+    ...{ schema: connections.schema, isMine, functions: known },
+    types: new Map(types.filter(({ name }) => !isMine(name)).map(({ name, casts }) => [name, casts])),
+    operators: new Map(operators.filter(({ runs }) => !isMine(runs)).map(({ name, runs }) => [name, runs])),
+    columns: new Set(columns.filter(({ table }) => isMine(table)).map(({ name }) => name)),
+  })
 }
 
 interface Owned {
   readonly schema: string
-  readonly prefix: string | undefined
+  /** Whether the module owns an object of that name. */
+  readonly isMine: (name: string) => boolean
   /** Those that a module may not call, unless they are its own. */
   readonly functions: ReadonlyMap<string, readonly KnownFunction[]>
+  /** Those of others, and whether a call of their name is a cast. */
+  readonly types: ReadonlyMap<string, unknown>
+  /** Those of others, with their function. */
+  readonly operators: ReadonlyMap<string, string>
+  /** Those of its own tables. */
+  readonly columns: ReadonlySet<string>
 }
 
 class PostgresGuard implements Guard {
@@ -118,16 +166,17 @@ class Search {
   }
 
   visit(value: unknown, scope: Scope): Offence | undefined {
-    if (Array.isArray(value)) return firstOf(value, (part) => this.visit(part, scope))
+    if (Array.isArray(value))
+      return this.#operator(value) ?? firstOf(value, (part) => this.visit(part, scope))
     if (!isNode(value)) return undefined
     if ('relname' in value) return this.#read(value, scope)
     if ('intoClause' in value) return { reason: onlyRows('SELECT INTO') }
-    const called = 'funcname' in value ? this.#call(value) : undefined
-    if (called !== undefined) return called
+    const named = this.#column(value) ?? this.#call(value) ?? this.#type(value)
+    if (named !== undefined) return named
     const { withClause, ...fields } = value
     const inner = isNode(withClause) ? scopeOf(withClause, scope) : scope
-    const named = isNode(withClause) ? this.#withQueries(withClause, scope, inner) : undefined
-    return named ?? firstOf(Object.entries(fields), (field) => this.#field(field, inner))
+    const before = isNode(withClause) ? this.#withQueries(withClause, scope, inner) : undefined
+    return before ?? firstOf(Object.entries(fields), (field) => this.#field(field, inner))
   }
 
   #field([name, part]: readonly [string, unknown], scope: Scope): Offence | undefined {
@@ -156,32 +205,88 @@ class Search {
   /** No common table expression can be written to. */
   #write(relation: Node): Offence | undefined {
     const { relname, schemaname } = relation as { relname: string; schemaname?: string }
-    const { schema, prefix } = this.#owned
+    const { schema, isMine } = this.#owned
     if (schemaname !== undefined && schemaname !== schema) return { table: `${schemaname}.${relname}` }
-    return prefix !== undefined && isOwn(prefix, relname) ? undefined : { table: relname }
+    return isMine(relname) ? undefined : { table: relname }
   }
 
   #call({ funcname, args = [] }: Node): Offence | undefined {
-    const { functions, schema, prefix } = this.#owned
-    const { name, schema: named } = nameOf(funcname)
-    const [first] = args as readonly unknown[]
-    if (BY_NAME.has(name)) return this.#argument(first)
-    const count = (args as readonly unknown[]).length
-    const known = (functions.get(name) ?? []).filter(({ least, most }) => least <= count && count <= most)
-    if (known.some(({ here, local }) => !local && (here || named !== schema)))
-      return { reason: `calls ${name}(), which may run other statements or change the session: leave it out` }
-    const isOthers = known.some(({ local }) => local) && !(prefix !== undefined && isOwn(prefix, name))
-    return isOthers ? { table: name } : undefined
+    if (funcname === undefined) return undefined
+    const { name, schema } = nameOf(funcname)
+    const { length, 0: first } = args as readonly unknown[]
+    return this.#called(name, first, this.#candidates(name, length), schema)
   }
 
-  /** The relation that a text names, if it is a constant. */
-  #argument(value: unknown): Offence | undefined {
-    const text = findNode(value, (node) => typeof node.sval === 'string')?.sval
-    if (typeof text !== 'string') return undefined
+  /** `note.size` and `(note).size` call size(note) if there is no such column. */
+  #column({ fields, indirection, arg }: Node): Offence | undefined {
+    const isOnRow = Array.isArray(fields) && fields.length > 1
+    const names = isOnRow
+      ? fields.slice(-1)
+      : arg !== undefined && Array.isArray(indirection)
+        ? indirection
+        : []
+    return firstOf(names, (part) => {
+      const name = nameOf([part]).name
+      if (this.#owned.columns.has(name)) return undefined
+      const found = this.#candidates(name, 1)
+      return isOnRow
+        ? this.#called(
+            name,
+            undefined,
+            found.filter(({ takesRow }) => takesRow),
+          )
+        : this.#called(name, arg, found)
+    })
+  }
+
+  #candidates(name: string, count: number): readonly KnownFunction[] {
+    const all = this.#owned.functions.get(name) ?? []
+    return all.filter(({ least, most }) => least <= count && count <= most)
+  }
+
+  #called(
+    name: string,
+    first: unknown,
+    found: readonly KnownFunction[],
+    named?: string,
+  ): Offence | undefined {
+    const { schema, isMine, types } = this.#owned
+    if (first !== undefined && (OF_SEQUENCE.has(name) || OF_RELATION.has(name)))
+      return this.#argument(name, first)
+    if (found.some(({ here, local }) => !local && (here || named !== schema)))
+      return { reason: `calls ${name}(), which may run other statements or change the session: leave it out` }
+    const isOthers = found.some(({ local }) => local) || (first !== undefined && types.get(name))
+    return isOthers && !isMine(name) ? { table: name } : undefined
+  }
+
+  /** A cast runs the functions of its type. */
+  #type({ names, typemod }: Node): Offence | undefined {
+    if (!Array.isArray(names) || typemod === undefined) return undefined
+    const { name, schema } = nameOf(names)
+    const isHere = schema === undefined || schema === this.#owned.schema
+    return isHere && this.#owned.types.has(name) ? { table: name } : undefined
+  }
+
+  #operator(names: readonly unknown[]): Offence | undefined {
+    const last = names.at(-1)
+    const runs = isNode(last) && 'String' in last ? this.#owned.operators.get(nameOf([last]).name) : undefined
+    return runs === undefined ? undefined : { table: runs }
+  }
+
+  /** The relation that a text names. That of a sequence must be written there. */
+  #argument(name: string, value: unknown): Offence | undefined {
+    const [kind, node] = isNode(value) ? kindOf(value) : []
+    if (kind === 'TypeCast') return this.#argument(name, node?.arg)
+    // This call is judged itself.
+    if (kind === 'FuncCall' && nameOf(node?.funcname).name === 'pg_get_serial_sequence') return undefined
+    const text = isNode(node?.sval) ? node.sval.sval : undefined
+    const unknown = { reason: `calls ${name}() with a name that is not written there: write it as a text` }
+    const otherwise = OF_SEQUENCE.has(name) ? unknown : undefined
+    if (typeof text !== 'string') return otherwise
     try {
       return this.visit(this.#parse(`TABLE ${text}`), none)
     } catch {
-      return undefined
+      return otherwise
     }
   }
 }

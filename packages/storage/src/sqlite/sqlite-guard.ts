@@ -12,6 +12,19 @@ import { statementsOf } from './schema.ts'
 const NO_TABLE = 'no such table: '
 
 /**
+ * The pragmas that a statement may read as tables, `pragma_table_info(…)`. `pragma_optimize` writes,
+ * and checks read the rows of all.
+ */
+const PRAGMAS = new Set(
+  [
+    ...['table_list', 'table_info', 'table_xinfo', 'index_list', 'index_info', 'index_xinfo'],
+    ...['foreign_key_list', 'foreign_keys', 'collation_list', 'function_list', 'module_list', 'pragma_list'],
+    ...['compile_options', 'database_list', 'encoding', 'page_size', 'page_count', 'freelist_count'],
+    ...['schema_version', 'user_version', 'data_version', 'application_id'],
+  ].map((name) => `pragma_${name}`),
+)
+
+/**
  * SQLite compiles each statement on an empty database in memory that has the module's tables alone.
  * So it finds the tables of others itself, however a statement names them.
  */
@@ -36,6 +49,9 @@ export class SqliteGuard implements Guard {
     const database = this.#ownTables()
     const compiled = compileRows(database, text)
     if (typeof compiled === 'string') return { reason: onlyRows(compiled) }
+    const pragma = this.#otherPragma(database)
+    if (pragma !== undefined)
+      return { reason: `reads ${pragma}, which does more than describe tables: leave it out` }
     if (!(compiled instanceof Error))
       return compiled.readonly ? undefined : besides(database, text, strings.length - 1)
     const { message } = compiled
@@ -55,6 +71,17 @@ export class SqliteGuard implements Guard {
       if (this.#prefix !== undefined && isOwn(this.#prefix, table)) database.exec(text)
     this.#own = { database, version }
     return database
+  }
+
+  /** SQLite makes the table of a pragma when a statement first names it. */
+  #otherPragma(database: SqliteDatabase.Database): string | undefined {
+    const found = database.prepare(`SELECT name FROM pragma_module_list WHERE name GLOB 'pragma_*'`).pluck()
+    const other = (found.all() as string[]).find((name) => !PRAGMAS.has(name))
+    if (other === undefined) return undefined
+    // They stay, and would be found in each statement from now on.
+    database.close()
+    this.#own = undefined
+    return other
   }
 
   /** A table of others. @param name as in the statement, with its schema if it has one there */
