@@ -24,20 +24,23 @@ export interface Part {
   readonly until?: SqlValue | undefined
 }
 
+/** How many rows to read, how many to skip before them, and the sum of both. */
+export type Window<Value = SqlValue> = readonly [limit: Value, offset: Value, reach: Value]
+
 /**
  * The positions of a part of the rows, in order, as a SELECT of the column `position`.
  *
  * Each combination of values is one read of the index on the columns of `where` and the position.
  * The index has the positions in order, so the engine merges the reads and stops at the limit: the
- * cost depends on `offset` and `limit`, not on the number of rows.
+ * cost depends on `window`, not on the number of rows.
  */
-export function positionsOf(rows: OrderedRows, part: Part, limit: number, offset = 0): Sql {
-  return merge(readsOf(rows, part), sql`ORDER BY position ${directionOf(rows)}`, limit, offset)
+export function positionsOf(rows: OrderedRows, part: Part, window: Window): Sql {
+  return merge(readsOf(rows, part), sql`ORDER BY position ${directionOf(rows)}`, window)
 }
 
 /** A SELECT of the number of rows of a part, which is at most `most`. */
-export function countOf(rows: OrderedRows, part: Part, most: number): Sql {
-  return sql`SELECT count(*) AS total FROM (${merge(readsOf(rows, part), sql``, most)}) AS counted`
+export function countOf(rows: OrderedRows, part: Part, most: SqlValue): Sql {
+  return sql`SELECT count(*) AS total FROM (${merge(readsOf(rows, part), sql``, [most, 0, most])}) AS counted`
 }
 
 /** The rows with these values, as a condition. */
@@ -50,10 +53,10 @@ export function conditionOf(where: RowValues): Sql {
 }
 
 /** PostgreSQL does not see that the reads are in the order of the merge, and would read them whole. */
-function merge(reads: readonly Sql[], order: Sql, limit: number, offset = 0): Sql {
+function merge(reads: readonly Sql[], order: Sql, [limit, offset, reach]: Window): Sql {
   const [only] = reads.length === 1 ? reads : []
   const part = sql`LIMIT ${limit} OFFSET ${offset}`
-  const limited = reads.map((read) => sql`(${read} LIMIT ${limit + offset})`)
+  const limited = reads.map((read) => sql`(${read} LIMIT ${reach})`)
   return byEngine({
     sqlite: sql`${join(reads, ' UNION ALL ')} ${order} ${part}`,
     postgres: only ? sql`${only} ${part}` : sql`${join(limited, ' UNION ALL ')} ${order} ${part}`,

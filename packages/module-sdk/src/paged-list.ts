@@ -6,8 +6,10 @@ import {
   type Part,
   positionsOf,
   type RowValues,
+  type Window,
 } from './ordered-rows.ts'
 import type { CursorPage, Page } from './request.ts'
+import { Shapes } from './shapes.ts'
 import { identifier, join, type Sql, type SqlValue, sql } from './sql.ts'
 import { many, maybeOne, one, type Transaction } from './transaction.ts'
 
@@ -19,7 +21,7 @@ export const MOST_PAGED = 10_000
 
 /** What a list shows, and in which order. */
 export interface PagedListOptions {
-  /** The columns to select. A list that accepts `after` needs `id` among them. */
+  /** The columns to select. A list that walks or accepts `after` needs `id` among them. */
   readonly columns: Sql
   /**
    * The column that orders the rows. Its values are unique and never change. The default is `id`:
@@ -77,6 +79,7 @@ export class PagedList<Row> {
   readonly #table: Sql
   readonly #position: Sql
   readonly #options: PagedListOptions
+  readonly #shapes = new Shapes()
 
   constructor(table: string, options: PagedListOptions) {
     this.#table = identifier(table)
@@ -93,12 +96,13 @@ export class PagedList<Row> {
     const { page, rpp } = query
     const skipped = (page - 1) * rpp
     if (skipped >= MOST_PAGED) throw tooFar(rpp)
-    const rows = this.#ordered(listed)
     const until = query.until === undefined ? undefined : yield* this.#find('until', query.until, listed)
     const { total, found } = yield* listed.filter
-      ? this.#pageOf(yield* this.#passing(rows, { until }, listed.filter, MOST_PAGED + 1), rpp, skipped)
-      : this.#pageAt(rows, until, rpp, skipped)
-    const walk = this.#options.walks && { until: query.until ?? (yield* this.#first(listed)) }
+      ? this.#pageOf(yield* this.#passing(listed, { until }, listed.filter, MOST_PAGED + 1), rpp, skipped)
+      : this.#pageAt(listed, { until }, rpp, skipped)
+    const walk = this.#options.walks && {
+      until: query.until ?? (skipped === 0 && !listed.filter ? idOf(found[0]) : yield* this.#first(listed)),
+    }
     const counted = { total: Math.min(total, MOST_PAGED), totalIsExact: total <= MOST_PAGED }
     return { data: found.map(toItem), page, rpp, ...counted, ...walk }
   }
@@ -116,21 +120,18 @@ export class PagedList<Row> {
     if (query.after === undefined) return yield* this.page(query, listed, toItem)
     const { rpp } = query
     const after = yield* this.#find('after', query.after, listed)
-    const rows = this.#ordered(listed)
     const found = yield* listed.filter
-      ? this.#rowsIn(yield* this.#passing(rows, { after }, listed.filter, rpp + 1))
-      : this.#rowsAt(sql`SELECT position FROM (${positionsOf(rows, { after }, rpp + 1)}) AS listed`)
+      ? this.#rowsIn(yield* this.#passing(listed, { after }, listed.filter, rpp + 1))
+      : many<Row>(this.#listed(listed, { after }, rpp + 1))
     return { data: found.slice(0, rpp).map(toItem), rpp, more: found.length > rpp }
   }
 
-  *#pageAt(rows: OrderedRows, until: SqlValue | undefined, limit: number, offset: number) {
-    const { total } = yield* one<{ total: number }>(countOf(rows, { until }, MOST_PAGED + 1))
-    return {
-      total,
-      found: yield* this.#rowsAt(
-        sql`SELECT position FROM (${positionsOf(rows, { until }, limit, offset)}) AS listed`,
-      ),
-    }
+  *#pageAt(listed: ListedRows, part: Part, limit: number, offset: number) {
+    const count = this.#query('count', listed, part, [MOST_PAGED + 1], (rows, part, [most]) =>
+      countOf(rows, part, most),
+    )
+    const { total } = yield* one<{ total: number }>(count)
+    return { total, found: yield* many<Row>(this.#listed(listed, part, limit, offset)) }
   }
 
   *#pageOf(positions: readonly SqlValue[], limit: number, offset: number) {
@@ -138,14 +139,14 @@ export class PagedList<Row> {
   }
 
   /** The positions of up to `most` rows of a part that pass the filter, in order. */
-  *#passing(rows: OrderedRows, part: Part, filter: Sql, most: number): Transaction<SqlValue[]> {
+  *#passing(listed: ListedRows, part: Part, filter: Sql, most: number): Transaction<SqlValue[]> {
     const passing: SqlValue[] = []
     for (let { after } = part; ; ) {
       const tried = { ...part, after }
-      const [last] = yield* many<{ position: SqlValue }>(positionsOf(rows, tried, 1, TRIED - 1))
+      const [last] = yield* many<{ position: SqlValue }>(this.#positions(listed, tried, 1, TRIED - 1))
       const found = yield* many<{ position: SqlValue }>(sql`
         SELECT ${this.#position} AS position FROM ${this.#table}
-        WHERE ${this.#position} IN (SELECT position FROM (${positionsOf(rows, tried, TRIED)}) AS tried) AND (${filter})
+        WHERE ${this.#position} IN (SELECT position FROM (${this.#positions(listed, tried, TRIED)}) AS tried) AND (${filter})
         ORDER BY ${this.#position} ${this.#direction} LIMIT ${most - passing.length}`)
       passing.push(...found.map(({ position }) => position))
       if (!last || passing.length === most) return passing
@@ -153,9 +154,49 @@ export class PagedList<Row> {
     }
   }
 
-  #ordered({ where = {} }: ListedRows): OrderedRows {
+  #positions(listed: ListedRows, part: Part, limit: number, offset = 0): Sql {
+    return this.#query('positions', listed, part, windowOf(limit, offset), positionsOf)
+  }
+
+  /** The rows of a part, in order. */
+  #listed(listed: ListedRows, part: Part, limit: number, offset = 0): Sql {
+    return this.#query('rows', listed, part, windowOf(limit, offset), (rows, part, window) =>
+      this.#rowsAt(sql`SELECT position FROM (${positionsOf(rows, part, window)}) AS listed`),
+    )
+  }
+
+  /** A statement about a part of the rows, which is composed once for each number of values. */
+  #query<Numbers extends readonly [number, ...number[]]>(
+    kind: string,
+    { where = {} }: ListedRows,
+    part: Part,
+    numbers: Numbers,
+    compose: (rows: OrderedRows, part: Part, numbers: { [K in keyof Numbers]: SqlValue }) => Sql,
+  ): Sql {
     const { ascending = false, where: condition = sql`TRUE` } = this.#options
-    return { table: this.#table, position: this.#position, ascending, where, condition }
+    const columns = Object.entries(where)
+    const bounds = Object.entries(part).filter(([, value]) => value !== undefined)
+    const shape = [
+      kind,
+      bounds.map(([name]) => name),
+      columns.map(([name, value]) => [name, [value].flat().length]),
+    ]
+    const values = [
+      ...columns.map(([, value]) => value),
+      ...bounds.map(([, value]) => value as SqlValue),
+      ...numbers,
+    ]
+    return this.#shapes.query(JSON.stringify(shape), values.flat(), (given) => {
+      const next = given.values()
+      const take = () => next.next().value as Exclude<SqlValue, null>
+      const rows = { table: this.#table, position: this.#position, ascending, condition }
+      const taken = columns.map(([name, value]) => [name, [value].flat().map(take)])
+      return compose(
+        { ...rows, where: Object.fromEntries(taken) },
+        Object.fromEntries(bounds.map(([name]) => [name, take()])),
+        numbers.map(take) as never,
+      )
+    })
   }
 
   get #direction(): Sql {
@@ -163,24 +204,30 @@ export class PagedList<Row> {
   }
 
   *#rowsIn(positions: readonly SqlValue[]): Transaction<Row[]> {
-    return positions.length === 0 ? [] : yield* this.#rowsAt(join(positions.map((one) => sql`${one}`)))
+    if (positions.length === 0) return []
+    return yield* many<Row>(this.#rowsAt(join(positions.map((one) => sql`${one}`))))
   }
 
   /** @param positions values, or a SELECT of them */
-  #rowsAt(positions: Sql): Transaction<Row[]> {
-    return many<Row>(sql`
+  #rowsAt(positions: Sql): Sql {
+    return sql`
       SELECT ${this.#options.columns} FROM ${this.#table}
       WHERE ${this.#position} IN (${positions})
-      ORDER BY ${this.#position} ${this.#direction}`)
+      ORDER BY ${this.#position} ${this.#direction}`
   }
 
   /** The id of the first row of `where`, or '' without any. */
   *#first({ where }: ListedRows): Transaction<string> {
-    const rows = this.#ordered({ where })
-    const found = yield* maybeOne<{ id: string }>(sql`
-      SELECT id FROM ${this.#table}
-      WHERE ${this.#position} IN (SELECT position FROM (${positionsOf(rows, {}, 1)}) AS listed)`)
-    return found?.id ?? ''
+    const first = this.#query(
+      'first',
+      { where },
+      {},
+      windowOf(1),
+      (rows, part, window) =>
+        sql`SELECT id FROM ${this.#table}
+        WHERE ${this.#position} IN (SELECT position FROM (${positionsOf(rows, part, window)}) AS listed)`,
+    )
+    return idOf(yield* maybeOne(first))
   }
 
   /**
@@ -206,6 +253,10 @@ export class PagedList<Row> {
     throw invalidRequest({ parameter, detail: `must be ${what}: leave it out to begin a new walk` })
   }
 }
+
+const idOf = (row: unknown): string => (row as { id: string } | undefined)?.id ?? ''
+
+const windowOf = (limit: number, offset = 0): Window<number> => [limit, offset, limit + offset]
 
 const tooFar = (rpp: number) =>
   invalidRequest({

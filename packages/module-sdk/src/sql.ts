@@ -74,7 +74,24 @@ export const forUpdate = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE` })
  */
 export function join(fragments: readonly Sql[], separator = ', '): Sql {
   if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')
-  return compose(['', ...Array(fragments.length - 1).fill(separator), ''], [...fragments])
+  return compose(around(fragments.length, separator), [...fragments])
+}
+
+/** The most fragments of a `join` whose text is remembered: a page has 20 rows by default. */
+const FEW = 32
+const MOST_JOINTS = 500
+const joints = new Map<string, readonly string[]>()
+
+/** What stands around and between fragments: the same array each time for a few. */
+function around(count: number, separator: string): readonly string[] {
+  const key = `${count}${separator}`
+  const known = joints.get(key)
+  if (known !== undefined) return known
+  const strings = ['', ...Array<string>(count - 1).fill(separator), '']
+  if (count > FEW || joints.size === MOST_JOINTS) return strings
+  const kept = literal(strings)
+  joints.set(key, kept)
+  return kept
 }
 
 /** A table or column name as a fragment: lower snake case, at most 63 characters. */
@@ -106,17 +123,17 @@ function compose(strings: readonly string[], parts: readonly (SqlValue | Sql)[])
 }
 
 /** How many texts of one call site are remembered. */
-const VARIANTS = 8
-const isLiteral = (strings: readonly string[]) => 'raw' in strings
+const VARIANTS = 40
 const stringsOf = (part: SqlValue | Sql) => (part instanceof Sql ? part.strings : undefined)
 
 interface Composed {
+  readonly strings: readonly string[]
   /** The strings of the fragments; undefined for a value. */
   readonly of: readonly (readonly string[] | undefined)[]
   readonly texts: readonly string[]
 }
-const composed = new WeakMap<readonly string[], readonly Composed[]>()
-const none: readonly Composed[] = []
+/** By the call site: of a `join` that of its first fragment. */
+const composed = new WeakMap<readonly string[], Composed[]>()
 
 function areOf(parts: readonly (SqlValue | Sql)[], of: Composed['of']): boolean {
   for (let index = 0; index < parts.length; index += 1)
@@ -126,8 +143,11 @@ function areOf(parts: readonly (SqlValue | Sql)[], of: Composed['of']): boolean 
 
 /** The same array each time if query and fragments are literals, so that engines find its statement. */
 function textsOf(strings: readonly string[], parts: readonly (SqlValue | Sql)[]): readonly string[] {
-  const known = composed.get(strings) ?? none
-  for (const { of, texts } of known) if (areOf(parts, of)) return texts
+  const [first] = parts
+  const site = strings[0] === '' && first instanceof Sql ? first.strings : strings
+  const known = composed.get(site)
+  if (known !== undefined)
+    for (const one of known) if (one.strings === strings && areOf(parts, one.of)) return one.texts
   const texts = [strings[0] as string]
   const append = (text: string | undefined) => texts.push(`${texts.pop()}${text}`)
   for (const [index, part] of parts.entries()) {
@@ -138,13 +158,22 @@ function textsOf(strings: readonly string[], parts: readonly (SqlValue | Sql)[])
     } else texts.push(strings[index + 1] as string)
   }
   const of = parts.map(stringsOf)
-  if (known.length === VARIANTS || ![strings, ...of].every((one) => one === undefined || isLiteral(one)))
-    return texts
-  composed.set(strings, [...known, { of, texts }])
-  return Object.defineProperty(texts, 'raw', { value: texts })
+  const isKept = (one: readonly string[] | undefined) => one === undefined || isLiteral(one)
+  if (known?.length === VARIANTS || ![strings, ...of].every(isKept)) return texts
+  const kept = { strings, of, texts: literal(texts) }
+  if (known === undefined) composed.set(site, [kept])
+  else known.push(kept)
+  return kept.texts
 }
 
-function assertStorable(value: unknown): asserts value is SqlValue {
+const isLiteral = (strings: readonly string[]) => 'raw' in strings
+
+/** Strings that are the same array each time, like those of a template: engines keep a statement for them. */
+export const literal = (strings: readonly string[]): readonly string[] =>
+  Object.defineProperty([...strings], 'raw', { value: strings })
+
+/** @throws {TypeError} for a value that not every engine stores */
+export function assertStorable(value: unknown): asserts value is SqlValue {
   if (typeof value === 'bigint' || value === null || Number.isSafeInteger(value)) return
   if (typeof value === 'string') {
     if (!value.includes('\0')) return

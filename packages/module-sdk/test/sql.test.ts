@@ -20,6 +20,21 @@ t.test('fragments nest, with their values in order', async (t) => {
   t.same(query.values, [1, 'me', 'a', 'b', 20])
 })
 
+t.test('a composed query has one text for each shape, so that its statement is prepared once', async (t) => {
+  const some = (ids: readonly number[]) => sql`
+    SELECT * FROM cart WHERE id IN (${join(ids.map((id) => sql`${id}`))}) AND ${sql`owner = ${'a'}`}`
+  t.equal(some([1, 2]).strings, some([3, 4]).strings)
+  t.same(some([3, 4]).values, [3, 4, 'a'])
+  t.not(some([1, 2, 3]).strings, some([1, 2]).strings)
+  t.equal(some([1, 2, 3]).strings.join('?'), some([1, 2]).strings.join('?').replace('?, ?', '?, ?, ?'))
+  const many = Array.from({ length: 1000 }, (_, id) => id)
+  t.equal(some(many).strings.length, 1002)
+  t.not(some(many).strings, some(many).strings, 'nobody remembers long texts')
+  const other = (ids: readonly number[]) =>
+    sql`DELETE FROM cart WHERE ${join(ids.map((id) => sql`id = ${id}`))}`
+  t.equal(other([1, 2]).strings.join('?'), 'DELETE FROM cart WHERE id = ?, id = ?')
+})
+
 t.test('join() uses the given separator and needs a fragment', async (t) => {
   const all = join([sql`a = ${1}`, sql`b = ${2}`], ' OR ')
   t.equal(all.strings.join('?'), 'a = ? OR b = ?')
