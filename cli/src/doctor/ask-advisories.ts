@@ -1,8 +1,10 @@
 import { readLockFile } from '@mortise/host'
 import semver from 'semver'
+import { fetchJson } from '../install/fetch/fetch-json.ts'
 import { folderServedAt } from '../install/fetch/local-registry.ts'
 import { loadPacote, loadRegistryFetch } from '../install/fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from '../install/fetch/npm-options.ts'
+import { withDocuments } from '../install/fetch/package-documents.ts'
 import { installedTrees } from '../store/package-tree.ts'
 import type { Advisory, Finding } from './finding.ts'
 
@@ -29,7 +31,7 @@ type Versions = Map<string, Map<string, Set<string>>>
  */
 export async function askAdvisories(directory: string): Promise<Advisories> {
   const signal = AbortSignal.timeout(LONGEST)
-  const npm = { ...(await npmOptions(directory)), fetchRetries: 0, timeout: LONGEST, signal }
+  const npm = withDocuments({ ...(await npmOptions(directory)), fetchRetries: 0, timeout: LONGEST, signal })
   const fetch = await loadRegistryFetch()
   const registries = new Map<string, Versions>()
   for (const { id, locked, root, packages } of await installedTrees(
@@ -65,16 +67,10 @@ export async function askAdvisories(directory: string): Promise<Advisories> {
 }
 
 async function findingsOf(registry: string, versions: Versions, npm: NpmOptions): Promise<Finding[]> {
-  const fetch = await loadRegistryFetch()
   const body = Object.fromEntries([...versions].map(([name, of]) => [name, [...of.keys()]]))
   const path = '/-/npm/v1/security/advisories/bulk'
-  const byPackage = (await fetch.json(path, {
-    ...npm,
-    registry,
-    method: 'POST',
-    gzip: true,
-    body,
-  } as never)) as AdvisoriesByPackage
+  const request = { method: 'POST', gzip: true, body }
+  const byPackage = (await fetchJson(path, { ...npm, registry }, request)) as AdvisoriesByPackage
   const found: Finding[] = []
   for (const [name, advisories] of Object.entries(byPackage)) {
     for (const { title, url, severity, vulnerable_versions: range } of advisories) {

@@ -45,8 +45,7 @@ async function askRegistry(
   npm: NpmOptions,
   limit: AgeLimit | undefined,
 ): Promise<Newer> {
-  // One request for both.
-  const options = { ...npm, packumentCache: new Map(), fullMetadata: true }
+  const options = { ...npm, fullMetadata: true }
   return await asking(target, async () => {
     const pacote = await loadPacote()
     const chosen = limit ? await chooseVersion(target, options, limit) : { ...noAges, target }

@@ -2,6 +2,7 @@ import { readConfig } from '@mortise/host'
 import npa from 'npm-package-arg'
 import { folderServedAt } from '../../install/fetch/local-registry.ts'
 import { npmOptions } from '../../install/fetch/npm-options.ts'
+import { withDocuments } from '../../install/fetch/package-documents.ts'
 import { foreignText } from '../../terminal/foreign-text.ts'
 import { folderModules } from './folder-modules.ts'
 import { type FoundModule, matches, undescribed } from './found-module.ts'
@@ -29,7 +30,12 @@ export async function searchModules(
   elsewhere: string,
 ): Promise<Found> {
   const signal = AbortSignal.timeout(LONGEST)
-  const npm = { ...(await npmOptions(application ?? elsewhere)), fetchRetries: 0, timeout: LONGEST, signal }
+  const npm = withDocuments({
+    ...(await npmOptions(application ?? elsewhere)),
+    fetchRetries: 0,
+    timeout: LONGEST,
+    signal,
+  })
   const aliases: Readonly<Record<string, string>> =
     application === undefined ? {} : (await readConfig(application)).aliases
   const unasked: { registry: string; reason: string }[] = []

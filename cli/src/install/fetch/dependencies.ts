@@ -64,10 +64,9 @@ export async function installDependencies(
     const lock = { lockfileVersion: 3, packages: { '': described, ...locked } }
     await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
   }
-  const npm = { ...options, packumentCache: new Map() }
   const aged = locked ? undefined : limit
   const arborist = new (await loadArborist())({
-    ...npm,
+    ...options,
     path: scratch,
     omit: ['dev', 'peer'],
     legacyPeerDeps: true,
@@ -80,11 +79,11 @@ export async function installDependencies(
   const what = `${json.name}@${json.version}`
   try {
     const tree = await arborist.buildIdealTree().catch(async (error) => {
-      throw (aged && (await youngDependency(error, npm, aged, what))) ?? error
+      throw (aged && (await youngDependency(error, options, aged, what))) ?? error
     })
-    const ages = aged ? await dependencyAges(tree, npm, aged, what) : noAges
+    const ages = aged ? await dependencyAges(tree, options, aged, what) : noAges
     await mkdir(join(scratch, 'node_modules'))
-    await unpackTree(tree, scratch, npm, what)
+    await unpackTree(tree, scratch, options, what)
     await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
     return { packages: chosenIn(tree), ages }
   } catch (error) {

@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
 import semver from 'semver'
 import ssri from 'ssri'
 import {
@@ -21,6 +20,7 @@ import type { Source } from '../resolve/source.ts'
 import { originOf } from './local-registry.ts'
 import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
+import { longestResponse, readBody } from './read-body.ts'
 import type { AgeLimit, Ages } from './release-age.ts'
 import { largestTarball } from './unpack.ts'
 import { isSignatureError, type Manifest, publishedManifest, type Signed } from './verify-signature.ts'
@@ -160,12 +160,9 @@ async function fromCache(spec: string, options: NpmOptions, integrity: string): 
   return { data, integrity: integrityOf(data), from: spec }
 }
 
-/** As a multiple of a request's timeout: it stops a server that sends a byte now and then. */
-const longestDownload = 5
-
 /** Writes the cache after the download: npm would accept data at any speed into the cache. */
 async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
-  const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
+  const late = AbortSignal.timeout(longestResponse * (options.timeout as number))
   const stop = new AbortController()
   const signal = AbortSignal.any([late, stop.signal])
   const uncached = { ...options, cache: undefined, preferOnline: true, signal, integrity }
@@ -180,26 +177,8 @@ async function fromRegistry(spec: string, options: NpmOptions, integrity: string
   }
 }
 
-function collect(what: string, late?: AbortSignal): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
-  return (stream) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-    const chunks: Buffer[] = []
-    let size = 0
-    const stop = (error: Error) => {
-      reject(error)
-      ;(stream as Readable).destroy()
-    }
-    stream.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size > largestTarball) stop(tooLarge(what))
-      else chunks.push(chunk)
-    })
-    stream.on('error', reject)
-    stream.once('end', () => resolve(Buffer.concat(chunks)))
-    late?.addEventListener('abort', () => stop(new Error('the download takes too long')), { once: true })
-    return promise
-  }
-}
+const collect = (what: string, late?: AbortSignal) => (stream: NodeJS.ReadableStream) =>
+  readBody(stream, { most: largestTarball, tooLarge: () => tooLarge(what), late })
 
 /** SHA-512 (SRI). */
 export const integrityOf = (data: Buffer) => ssri.fromData(data, { algorithms: ['sha512'] }).toString()

@@ -7,6 +7,7 @@ import { noRegistryFolder } from '../../failures/index.ts'
 import { npmCacheOf } from '../../store/staging.ts'
 import { serveDirectories } from './local-registry.ts'
 import { loadRegistryFetch } from './npm-libraries.ts'
+import { withDocuments } from './package-documents.ts'
 
 /** Options about registries for pacote and Arborist. */
 export type NpmOptions = Record<string, unknown> & { registry: string }
@@ -82,7 +83,7 @@ export async function npmOptions(
   options.cache = join(offline || isWritable(cache) ? cache : npmCacheOf(directory), '_cacache')
   const cafile = settings.get('cafile')
   if (cafile) options.ca = await readFile(cafile, 'utf8')
-  return await withDirectories(options, directory, offline)
+  return withDocuments(await withDirectories(options, directory, offline))
 }
 
 async function withDirectories(

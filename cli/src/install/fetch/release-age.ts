@@ -77,7 +77,7 @@ export interface Chosen extends Ages {
  * @throws {Failure} `too-new` if all versions in range are young
  */
 export async function chooseVersion(target: string, npm: NpmOptions, limit: AgeLimit): Promise<Chosen> {
-  const options = { packumentCache: new Map(), ...npm, fullMetadata: true }
+  const options = { ...npm, fullMetadata: true }
   const pick = async (spec: string, more: object = {}) => {
     const pacote = await loadPacote()
     const {

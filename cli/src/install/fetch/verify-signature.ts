@@ -1,6 +1,5 @@
 import type { LockedModule } from '@mortise/host'
-import npa from 'npm-package-arg'
-import type { Packument, manifest as pacoteManifest } from 'pacote'
+import type { manifest as pacoteManifest } from 'pacote'
 import { fetchJson } from './fetch-json.ts'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -35,11 +34,8 @@ export async function publishedManifest(
   const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
   const registry = fetch.pickRegistry(range, npm)
   const keys = await keysOf(registry, npm)
-  // One request for all. The whole document has the dates. pacote reads a response of any size, so it is
-  // given the document under the name by which it looks for it.
-  const document = `${registry.replace(/\/+$/, '')}/${npa(range).escapedName}`
-  const packumentCache = new Map([[`full:${document}`, await packument(document, npm)]])
-  const options = { ...npm, packumentCache, fullMetadata: true }
+  // The whole document has the dates.
+  const options = { ...npm, fullMetadata: true }
   const { target, ...chosen } = limit
     ? await chooseVersion(range, options, limit)
     : { target: range, ...noAges }
@@ -80,13 +76,6 @@ interface RegistryKey {
   readonly keyid: string
   readonly key: string
   readonly expires: string | null
-}
-
-/** @throws {Error} from npm's library, if the registry does not have the package */
-async function packument(address: string, npm: NpmOptions): Promise<Packument> {
-  const found = await fetchJson(address, npm, { headers: { accept: 'application/json' } })
-  if (typeof found === 'object' && found !== null && 'versions' in found) return found as Packument
-  throw new Error(`the response of ${address} describes no package`)
 }
 
 /** The public signing keys of a registry, in pacote's form. Empty if it offers none. */
