@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { backUp } from '../data/back-up.ts'
-import { leftOut } from '../data/foreign-objects.ts'
+import { foreignLines, leftOut } from '../data/foreign-objects.ts'
 import { verifyArchive } from '../data/verify-archive.ts'
 import { wrongBackupCall } from '../failures/index.ts'
 import { setSchedule } from '../settings/set-schedule.ts'
@@ -56,6 +56,7 @@ async function verify({ terminal, application }: Call, name: string): Promise<vo
   const done = await terminal.during('Restoring to a scratch database', () =>
     verifyArchive(directory, resolve(name)),
   )
+  for (const line of foreignLines(done.foreign)) terminal.note(line)
   const rows = Object.values(done.rows).reduce((sum, count) => sum + count, 0)
   terminal.result(
     done,

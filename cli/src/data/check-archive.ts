@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  type ForeignParts,
   findCorruption,
   isModuleId,
   type LockFile,
@@ -9,8 +10,10 @@ import {
   readFileContents,
   readLockFile,
   readText,
+  takeOutForeign,
 } from '@mortise/host'
 import { badArchive } from '../failures/index.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
 import { type ArchiveManifest, CONFIG, DATA, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
 
@@ -23,6 +26,8 @@ export interface CheckedArchive {
   readonly lock: LockFile | undefined
   /** The rows of each table. */
   readonly rows: Readonly<Record<string, number>>
+  /** What its database had that no migration makes, which is removed from the unpacked one. */
+  readonly foreign: ForeignParts
 }
 
 /** What a secret may have, in bytes. A longer one is none that a command has made. */
@@ -32,9 +37,10 @@ const SQLITE = 'SQLite format 3\0'
 /**
  * Unpacks an archive into the empty `folder`, and checks all parts. After a failure, delete the
  * folder.
+ * @param directory the application, whose packages have the migrations
  * @throws {Failure} not found (3), or no sound archive of an application or a module (4)
  */
-export async function checkArchive(file: string, folder: string): Promise<CheckedArchive> {
+export async function checkArchive(directory: string, file: string, folder: string): Promise<CheckedArchive> {
   const manifest = await readArchive(file, folder)
   try {
     const lock = manifest.kind === 'application' ? await readLockFile(folder) : undefined
@@ -42,15 +48,16 @@ export async function checkArchive(file: string, folder: string): Promise<Checke
     if (Object.hasOwn(manifest.parts, SECRET)) checkSecret(await readText(join(folder, SECRET)))
     const data = join(folder, DATA)
     await assertDatabase(data)
-    const { ledger, rows } = readFileContents(data)
+    const { ledger, rows: all } = readFileContents(data)
     const stranger = ledger.find(({ module }) => !isModuleId(module))
     if (stranger !== undefined)
       throw new Error(`its database has a migration of ${JSON.stringify(stranger.module.slice(0, 64))}`)
     const modules = new Set(ledger.map(({ module }) => module))
     if (lock === undefined) assertOfModule(manifest.module as string, modules)
-    else if (modules.size > 0 || Object.keys(rows).length > 0 || Object.keys(lock.modules).length > 0)
+    else if (modules.size > 0 || Object.keys(all).length > 0 || Object.keys(lock.modules).length > 0)
       assertOfApplication(modules)
-    return { manifest, lock, rows }
+    const foreign = await takeOutForeign(data, await storedMigrations(directory))
+    return { manifest, lock, rows: readFileContents(data).rows, foreign }
   } catch (error) {
     const reason = (error as Error).message.replaceAll(`${folder}/`, '')
     throw badArchive({ file, reason, cause: error })

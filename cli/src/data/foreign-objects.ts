@@ -1,4 +1,11 @@
-import { databaseAddress, type ForeignObject, postgresData, readConfig } from '@mortise/host'
+import {
+  databaseAddress,
+  type ForeignObject,
+  type ForeignParts,
+  postgresData,
+  readConfig,
+} from '@mortise/host'
+import { foreignText } from '../terminal/foreign-text.ts'
 
 /** `the view "totals" of the role "analyst", on cart` */
 export const describeForeign = ({ type, name, owner, needs }: ForeignObject): string =>
@@ -18,3 +25,10 @@ export async function leftOut(directory: string): Promise<string[]> {
   const objects = await foreignObjects(place.url).catch(() => [])
   return objects.filter(({ isInSchema }) => isInSchema).map(describeForeign)
 }
+
+/** What an archive has that no migration makes, for people. */
+export const foreignLines = ({ removed, differences }: ForeignParts): string[] =>
+  [
+    removed.length > 0 ? `Left out, since no migration makes it: ${removed.join('; ')}` : '',
+    differences.length > 0 ? `Differs from what the migrations make: ${differences.join('; ')}` : '',
+  ].flatMap((line) => (line === '' ? [] : foreignText(line, 1000)))

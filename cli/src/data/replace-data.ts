@@ -64,11 +64,11 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
       await removeUndecided(directory)
       throw error
     })
-    for (const [place, source] of sources) await putBeside(place, source)
-    if (sources.has(secretFile(directory))) {
-      await keepSecret(directory, lock.generation)
-      await forgetSecret(directory)
+    for (const [place, source] of sources) {
+      await putBeside(place, source)
+      await keep(place, lock.generation)
     }
+    if (sources.has(secretFile(directory))) await forgetSecret(directory)
     const own = 'file' in database ? [database.file] : []
     const files = [...own, ...sources.keys(), lockFilePath(directory)]
     const { command, from } = replacement
@@ -97,13 +97,12 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   return { previous, hadData: existsSync(database.file) }
 }
 
-/** Where a restoration with the secret keeps the current one. */
-export const previousSecret = (directory: string, generation: number) =>
-  `${secretFile(directory)}.before-generation-${generation}`
+/** Where a restoration keeps the configuration or the secret that it replaces. */
+export const previousFile = (file: string, generation: number) => `${file}.before-generation-${generation}`
 
-async function keepSecret(directory: string, generation: number): Promise<void> {
-  const text = await readOptionalText(secretFile(directory))
-  if (text !== undefined) await writeDurably(previousSecret(directory, generation), text)
+async function keep(file: string, generation: number): Promise<void> {
+  const text = await readOptionalText(file)
+  if (text !== undefined) await writeDurably(previousFile(file, generation), text)
 }
 
 /** The next start accepts the secret that it finds. */

@@ -25,8 +25,8 @@ import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { checkArchive } from './check-archive.ts'
-import { leftOut } from './foreign-objects.ts'
-import { previousSecret, replaceData } from './replace-data.ts'
+import { foreignLines, leftOut } from './foreign-objects.ts'
+import { previousFile, replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
 export interface Restore {
@@ -66,7 +66,9 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file, terminal } = restore
   await assertStopped(directory)
   const folder = await makeStaging(directory, 0o700)
-  const { manifest, lock } = await terminal.during('Verifying', () => checkArchive(file, folder))
+  const checked = await terminal.during('Verifying', () => checkArchive(directory, file, folder))
+  const { manifest, lock, foreign } = checked
+  for (const line of foreignLines(foreign)) terminal.note(line)
   if (lock === undefined) return await restorePurged(restore, folder, manifest)
   return await restoreApplication(restore, folder, manifest, lock)
 }
@@ -98,9 +100,12 @@ async function restoreApplication(
     const foreign = await leftOut(directory)
     if (foreign.length > 0)
       terminal.note(`Moves with the current data, since no module made it: ${foreign.join('; ')}`)
-    if (withConfig) terminal.note(`Replaced without a copy: ${CONFIG}.`)
+    if (withConfig)
+      terminal.note(
+        `The current ${CONFIG} is kept as ${basename(previousFile(configFile(directory), next))}.`,
+      )
     if (withSecret)
-      terminal.note(`The current secret is kept as ${basename(previousSecret(directory, next))}.`)
+      terminal.note(`The current secret is kept as ${basename(previousFile(secretFile(directory), next))}.`)
     await confirm(terminal, yes, 'Restore that?')
   }
   const previous = await asRefusal(file, () =>

@@ -1,6 +1,12 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { dropExtraTables, findCorruption, openStorage, readFileContents } from '@mortise/host'
+import {
+  dropExtraTables,
+  type ForeignParts,
+  findCorruption,
+  openStorage,
+  readFileContents,
+} from '@mortise/host'
 import { badArchive } from '../failures/index.ts'
 import { whileBackingUp } from '../store/staging.ts'
 import { DATA } from './archive-manifest.ts'
@@ -14,6 +20,8 @@ export interface Verified {
   readonly at: string
   /** The rows of each table of the restored database. */
   readonly rows: Readonly<Record<string, number>>
+  /** What a restoration leaves out or finds changed, since no migration makes it. */
+  readonly foreign: ForeignParts
 }
 
 /**
@@ -24,10 +32,10 @@ export interface Verified {
  */
 export async function verifyArchive(directory: string, file: string): Promise<Verified> {
   return await whileBackingUp(directory, async (folder) => {
-    const { manifest, rows } = await checkArchive(file, folder)
+    const { manifest, rows, foreign } = await checkArchive(directory, file, folder)
     const { kind, generation, at } = manifest
     try {
-      return { file, kind, generation, at, rows: await restored(join(folder, DATA), rows) }
+      return { file, kind, generation, at, rows: await restored(join(folder, DATA), rows), foreign }
     } catch (error) {
       const reason = (error as Error).message.replaceAll(`${folder}/`, '')
       throw badArchive({ file, reason, cause: error })

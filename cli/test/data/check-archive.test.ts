@@ -5,11 +5,23 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { readArchive } from '../../src/data/read-archive.ts'
+import { backedUp as backedUpEntries } from '../backed-up.ts'
 import { testApplication } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
 import { tarball } from '../tarball.ts'
 
 type Parts = Record<string, Buffer>
+
+/** Writes an archive whose manifest is right about its parts. */
+async function packArchive(file: string, about: object, parts: Parts): Promise<string> {
+  const measured = Object.entries(parts).map(([name, body]) => {
+    return [name, { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }]
+  })
+  const manifest = JSON.stringify({ ...about, parts: Object.fromEntries(measured) })
+  const entries = Object.entries(parts).map(([path, body]) => ({ path, body }))
+  await writeFile(file, tarball([{ path: 'manifest.json', body: manifest }, ...entries]))
+  return file
+}
 
 /** An application with a module, and a backup of it whose parts can be changed. */
 async function backedUp(t: Test) {
@@ -26,14 +38,7 @@ async function backedUp(t: Test) {
   for (const name of Object.keys(manifest.parts)) parts[name] = await readFile(join(folder, name))
   const pack = async (changed: Parts, about: object = {}) => {
     const all = { ...parts, ...changed }
-    const measured = Object.entries(all).map(([name, body]) => {
-      return [name, { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }]
-    })
-    const text = JSON.stringify({ ...manifest, ...about, parts: Object.fromEntries(measured) })
-    const entries = Object.entries(all).map(([path, body]) => ({ path, body }))
-    const file = join(root, 'archive.tgz')
-    await writeFile(file, tarball([{ path: 'manifest.json', body: text }, ...entries]))
-    return file
+    return await packArchive(join(root, 'archive.tgz'), { ...manifest, ...about }, all)
   }
   const lock = JSON.parse((parts['modules.lock.json'] as Buffer).toString())
   const secret = () => readFile(join(directory, '.app', 'secret'), 'utf8')
@@ -93,6 +98,17 @@ t.test('what unpacks to more than the manifest says is refused at once', async (
   t.match(await run('backup', 'verify', file), { json: { error: { message: /compressed twice/ } } })
 })
 
+t.test('a restoration with the configuration keeps the current one beside', async (t) => {
+  const { directory, run, good } = await backedUp(t)
+  t.match(await run('config', 'set', 'rateLimit.max', '7'), { exitCode: 0 })
+  const current = await readFile(join(directory, 'app.config.json'), 'utf8')
+  const restored = await run('restore', good, '--with-config', '--yes')
+  t.match(restored, { exitCode: 0, stderr: /current app\.config\.json is kept as app\.config\.json\.before/ })
+  const kept = join(directory, `app.config.json.before-generation-${restored.json.generation}`)
+  t.equal(await readFile(kept, 'utf8'), current)
+  t.not(await readFile(join(directory, 'app.config.json'), 'utf8'), current)
+})
+
 t.test('a restoration with the secret keeps the current one beside', async (t) => {
   const { directory, run, good, secret } = await backedUp(t)
   const archived = await secret()
@@ -104,4 +120,44 @@ t.test('a restoration with the secret keeps the current one beside', async (t) =
   const kept = join(directory, '.app', `secret.before-generation-${restored.json.generation}`)
   t.equal(await readFile(kept, 'utf8'), current)
   t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
+})
+
+t.test('what no migration makes is left out of a restored database, and named', async (t) => {
+  const { root, file, run, directory } = await backedUpEntries(t)
+  const folder = join(root, 'foreign')
+  await mkdir(folder)
+  const manifest = await readArchive(file, folder)
+  const database = new Database(join(folder, 'data.db'))
+  database.exec(`
+    CREATE TABLE customer (id INTEGER PRIMARY KEY);
+    CREATE VIEW totals AS SELECT count(*) AS count FROM entry;
+    CREATE VIEW entry_totals AS SELECT count(*) AS count FROM entry;
+    CREATE INDEX faster ON entry (filler);
+    CREATE TRIGGER entry_audit AFTER INSERT ON entry BEGIN DELETE FROM mortise_event; END;
+    CREATE TRIGGER mortise_stranger AFTER INSERT ON mortise_event BEGIN DELETE FROM entry; END;
+    ALTER TABLE entry ADD COLUMN note TEXT`)
+  database.close()
+  const parts: Parts = {}
+  for (const name of Object.keys(manifest.parts)) parts[name] = await readFile(join(folder, name))
+  const altered = await packArchive(join(root, 'altered.tgz'), manifest, parts)
+  const removed = [
+    'the trigger "entry_audit" on "entry"',
+    'the trigger "mortise_stranger" on "mortise_event"',
+    'the view "totals"',
+    'the view "entry_totals"',
+    'the index "faster" on "entry"',
+    'the table "customer"',
+  ]
+  const differences = ['the column "note" of "entry" was added']
+  const verified = await run('backup', 'verify', altered)
+  t.match(verified, { exitCode: 0, json: { foreign: { removed, differences } } })
+  t.match(verified.stderr, /Left out, since no migration makes it: the trigger "entry_audit"/)
+  t.match(await run('restore', altered, '--yes'), { exitCode: 0, stderr: /Left out.*"totals".*Differs/s })
+  const restored = new Database(join(directory, 'data', 'app.db'), { readonly: true })
+  const names = restored.prepare('SELECT name FROM sqlite_schema').pluck().all()
+  restored.close()
+  for (const name of ['customer', 'totals', 'entry_totals', 'faster', 'entry_audit', 'mortise_stranger'])
+    t.notOk(names.includes(name), name)
+  t.ok(names.includes('entry'))
+  t.match((await run('backup', 'verify', file)).json.foreign, { removed: [], differences: [] })
 })

@@ -3,7 +3,7 @@ export interface TablePart {
   readonly table: string
   /** `column "id"`; `table` for the table itself. */
   readonly part: string
-  /** What the engine says about it: the type of a column. */
+  /** What the engine says about it: the type of a column, the text of a trigger. */
   readonly details: string
 }
 
@@ -47,7 +47,7 @@ export function compareParts(
     const found = present.get(nameOf(wanted))
     if (found === undefined) differences.push(`the ${nameOf(wanted)} is missing`)
     else if (found.details !== wanted.details)
-      differences.push(`the ${nameOf(wanted)} is ${found.details} instead of ${wanted.details}`)
+      differences.push(`the ${nameOf(wanted)} ${change(wanted, found)}`)
   }
   const added = actual.filter(
     (part) => tables.has(part.table) && part.part.startsWith('column') && !known.has(nameOf(part)),
@@ -57,3 +57,8 @@ export function compareParts(
 }
 
 const nameOf = ({ table, part }: Pick<TablePart, 'table' | 'part'>) => `${part} of "${table}"`
+
+const change = (wanted: TablePart, found: TablePart) =>
+  /^(?:trigger|definition)/.test(wanted.part)
+    ? 'has another text'
+    : `is ${found.details} instead of ${wanted.details}`

@@ -29,7 +29,9 @@ export const tableParts = sql`
   FROM sqlite_schema AS own, pragma_index_list(own.name) AS idx
   WHERE own.type = 'table' AND idx.name NOT GLOB 'sqlite_*'
   UNION ALL
-  SELECT tbl_name, printf('trigger "%s"', name), 'trigger' FROM sqlite_schema WHERE type = 'trigger'`
+  SELECT tbl_name, printf('trigger "%s"', name), sql FROM sqlite_schema WHERE type = 'trigger'
+  UNION ALL
+  SELECT name, 'definition', sql FROM sqlite_schema WHERE type = 'view'`
 
 /**
  * The tables that migrations create on an empty database, by name.
