@@ -65,7 +65,7 @@ export const hostileModules: Corpus = {
   'a main file outside': module('unsafe-package', /main file .* is outside/, {
     json: { main: '../../../../outside.js', exports: undefined },
   }),
-  'an exports map that leads outside': module('no-entry', /its "exports" in package\.json names/, {
+  'an exports map that leads outside': module('unsafe-package', /"exports" name .* outside the package/, {
     json: { exports: './../../outside.js' },
   }),
   'a command named node': module('unsafe-package', /command "node"/, {
@@ -75,7 +75,6 @@ export const hostileModules: Corpus = {
     name: '@acme/app',
     json: { bin: './index.js' },
   }),
-  'a byte order mark': description(/byte order mark/, (honest) => `\ufeff${honest}`),
   'a key twice': description(/key "name" twice/, (honest) => honest.replace('{', '{"name":"@acme/other",')),
   'a key twice, once escaped': description(/key "name" twice/, (honest) =>
     honest.replace('{', '{"\\u006eame":"@acme/other",'),

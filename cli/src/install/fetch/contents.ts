@@ -22,9 +22,12 @@ const provided = ['@mortise/module-sdk', 'fastify']
  */
 export async function checkContents(directory: string, target: string): Promise<void> {
   const refused = (reason: string) => unsafePackage({ target, reason })
-  const { name, main, bin, mortise } = await checkDescription(directory, target)
+  const { name, main, exports, bin, mortise } = await checkDescription(directory, target)
   if (typeof main === 'string' && leadsOut(main))
     throw refused(`its main file ${JSON.stringify(main)} is outside the package`)
+  const outside = targetsOf(exports).find(hasParent)
+  if (outside !== undefined)
+    throw refused(`its "exports" name ${JSON.stringify(outside)}, which is outside the package`)
   const command = commandsOf(bin, name).find((own) => commands.includes(own))
   if (command !== undefined)
     throw refused(`it contains the command "${command}", which would shadow the real one`)
@@ -59,8 +62,8 @@ async function readDescription(directory: string, file: string): Promise<Record<
   const found = await stat(path).catch(() => undefined)
   if (!found?.isFile()) return file === 'package.json' ? 'it has no package.json' : {}
   if (found.size > largestDescription) return `its ${file} is larger than 1 MiB`
-  const text = await readFile(path, 'utf8')
-  if (text.startsWith('\ufeff')) return `its ${file} begins with a byte order mark`
+  // As npm and Node do.
+  const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   let value: unknown
   let key: string | undefined
   try {
@@ -107,6 +110,16 @@ function isPackageName(name: unknown): name is string {
 }
 
 const leadsOut = (path: string) => isAbsolute(path) || /^\.\.(?:[\\/]|$)/.test(normalize(path))
+
+/** The files that "exports" of package.json names, in all conditions. */
+function targetsOf(exports: unknown): string[] {
+  if (typeof exports === 'string') return [exports]
+  return typeof exports === 'object' && exports !== null ? Object.values(exports).flatMap(targetsOf) : []
+}
+
+/** Node refuses each such target, even if it leads back into the package. */
+const hasParent = (target: string) =>
+  isAbsolute(target) || /(?:^|[\\/])(?:\.|%2e){2}(?:[\\/]|%2f|%5c|$)/i.test(target)
 
 function commandsOf(bin: unknown, name: string): string[] {
   if (typeof bin === 'string') return [name.replace(/^@[^/]*\//, '')]

@@ -118,7 +118,7 @@ export function readDescription(data: Buffer): Description | undefined {
     parser.write(data.subarray(at, at + 65_536))
   }
   try {
-    const { name, version, ...json } = JSON.parse(text ?? '')
+    const { name, version, ...json } = JSON.parse((text ?? '').replace(/^\ufeff/, ''))
     return typeof name === 'string' && semver.valid(version) ? { name, version, ...json } : undefined
   } catch {
     return undefined

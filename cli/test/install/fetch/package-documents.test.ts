@@ -4,7 +4,7 @@ import { type Test, test } from 'tap'
 import { loadPacote } from '../../../src/install/fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from '../../../src/install/fetch/npm-options.ts'
 
-/** The options for a registry that answers each request so. */
+/** The options for a registry that responds so. */
 async function registryOf(
   t: Test,
   timeout: number,

@@ -33,7 +33,9 @@ export async function readJsonFile<Content>(
  * Reads JSON as `readJson` does. `failed` makes the error for a reason: `is empty`, `is not JSON: it is
  * cut off`, `is refused: /server/port must be given once`.
  */
-export function parseJson(text: string, failed: (reason: string) => Error): unknown {
+export function parseJson(content: string, failed: (reason: string) => Error): unknown {
+  // Some editors begin a file with a byte order mark.
+  const text = content.replace(/^\ufeff/, '')
   if (text.trim() === '') throw failed('is empty')
   try {
     JSON.parse(text)

@@ -12,12 +12,14 @@ t.test('a file of JSON is what it says, or is refused with the place', async (t)
     twice: '{"server":{"port":1,"port":2}}',
     rounded: '{"server":{"port":1.00000000000000000001}}',
     proto: '{"__proto__":{}}',
+    marked: '\ufeff{"a":1}',
     surrogate: '{"a":"\\ud800"}',
     deep: '['.repeat(101) + ']'.repeat(101),
   }
   const folder = t.testdir(files)
   const read = (name: keyof typeof files) => readJsonFile(join(folder, name), isAnything)
   t.strictSame(await read('good'), { a: { b: [1, 'é'] } })
+  t.strictSame(await read('marked'), { a: 1 }, 'an editor has begun it with a byte order mark')
   t.equal(await readJsonFile(join(folder, 'none'), isAnything), undefined)
   for (const [name, reason] of [
     ['empty', /empty is empty$/],
