@@ -12,8 +12,8 @@ export interface BodyLimits {
 }
 
 /**
- * All bytes of a body of npm's library. That library reads a response whether or not somebody takes
- * its data, so they are counted as they arrive.
+ * All bytes of a body of npm's library. That library reads a response at the speed of the network,
+ * so the bytes are counted as they arrive.
  */
 export function readBody(
   stream: NodeJS.ReadableStream,

@@ -25,8 +25,8 @@ interface FileObject {
 
 /**
  * Removes from a file, which nobody has open, the tables, views, indexes and triggers that no
- * migration of its ledger makes. They are told by the prefixes of the modules. For modules whose
- * migrations are in `sets`, and all applied, they are told by what the migrations make.
+ * migration of its ledger makes. The prefixes of the modules decide. For modules whose migrations are
+ * in `sets`, and all applied, what these migrations make decides.
  * @throws {Error} from SQLite
  */
 export async function takeOutForeign(file: string, sets: readonly MigrationSet[]): Promise<ForeignParts> {
@@ -36,7 +36,7 @@ export async function takeOutForeign(file: string, sets: readonly MigrationSet[]
     const connection = new Connection(database)
     const ledger = readLedger(connection)
     const prefixes = ledger.map(({ tables }) => tables)
-    // An older host recorded no prefix. Then nothing can be told from the names.
+    // An older host recorded no prefix. Then no name decides.
     const isKnown = !prefixes.includes(null)
     const { current } = await compareMigrations(
       sets.filter(({ module }) => ledger.some((entry) => entry.module === module)),
