@@ -1,17 +1,18 @@
 import { deleteExpired } from '@mortise/module-sdk'
 import { giveBackStock, resolveProducts, takeStock } from './catalog.ts'
 import { importRoutes, productCheck } from './import/import-routes.ts'
-import { failImport, runImport } from './import/imports.ts'
+import { failImport, type ImportJob, runImport } from './import/imports.ts'
 import { plugin } from './module.ts'
 import { productRoutes } from './routes.ts'
 import { indexOutdated } from './service.ts'
 
-export default plugin(async (app, { database, settings, contracts, work, everyMinute }) => {
+export default plugin(async (app, { database, settings, contracts, work, everyMinute, trusts }) => {
   productRoutes(app, database)
-  const imports = work<{ id: string }>(
+  const imports = work<ImportJob>(
     'import',
     { concurrency: 1, timeout: 600_000, onFailed: ({ data, error }) => failImport(data.id, error) },
-    ({ data, signal }) => runImport(database, data.id, productCheck(app), signal),
+    ({ data: { id, proof }, signal }) =>
+      runImport(database, id, productCheck(app), signal, async () => proof !== undefined && trusts(proof)),
   )
   importRoutes(app, database, imports)
   everyMinute('delete expired', () => deleteExpired('product_import'))

@@ -48,6 +48,7 @@ async function importFile(
   return (await manager.get(started.headers.location as string)).json()
 }
 
+const trusted = async () => true
 const line = (id: string, more: object = {}) =>
   `${JSON.stringify({ id, name: id, price: euros(100), ...more })}\n`
 const list = async (caller: TestCaller) => (await caller.get('/product?rpp=100')).json().data
@@ -300,11 +301,11 @@ testOnEngines('a product that is sold between the check and its line keeps the s
     },
   })
   await t.rejects(
-    runImport(database, id, () => [], between),
+    runImport(database, id, () => [], between, trusted),
     /checked/,
   )
   await database.transaction(() => takeStock([{ product: 'tea', quantity: 9 }]))
-  await runImport(database, id, () => [], signal)
+  await runImport(database, id, () => [], signal, trusted)
   const ended = (await manager.get(`/product/import/${id}`)).json()
   const errors = [{ line: 1, pointer: '/version' }]
   t.match(ended, { status: 'completed', done: 1, changed: 0, skipped: 1, errorCount: 1, errors })
@@ -352,7 +353,7 @@ testOnEngines('an import whose job has failed for good says so, and can be conti
   await host.reacted()
   const get = async () => (await manager.get(`/product/import/${id}`)).json()
   t.match(await get(), { status: 'failed', done: 0, failure: /process died.*app work replay/ })
-  await runImport(database, id, () => [], new AbortController().signal)
+  await runImport(database, id, () => [], new AbortController().signal, trusted)
   t.match(await get(), { status: 'completed', created: 1, failure: null })
 })
 
@@ -420,9 +421,9 @@ testOnEngines('an import that was interrupted continues where it was', async (t)
   // Without a job, which the host would begin.
   const { id } = await database.transaction(() => startImport({ file, format: 'jsonl' }))
   const progress = async () => (await manager.get(`/product/import/${id}`)).json()
-  await t.rejects(runImport(database, id, check, new Interruption(2).signal), /interrupted/)
+  await t.rejects(runImport(database, id, check, new Interruption(2).signal, trusted), /interrupted/)
   t.match(await progress(), { status: 'running', products: 200, done: 100, created: 100 })
-  const both = [0, 1].map(() => runImport(database, id, check, new AbortController().signal))
+  const both = [0, 1].map(() => runImport(database, id, check, new AbortController().signal, trusted))
   const outcomes = await Promise.allSettled(both)
   t.ok(outcomes.some(({ status }) => status === 'fulfilled'))
   t.match(await progress(), { status: 'completed', done: 200, created: 200, changed: 0 })
@@ -434,4 +435,33 @@ testOnEngines('the sample catalogue can be imported', async (t) => {
   const { import: imported } = await shop(t)
   const sample = new URL('../sample.jsonl', import.meta.url)
   t.match(await imported(await readFile(sample, 'utf8'), 'jsonl'), { status: 'completed', created: 50 })
+})
+
+testOnEngines('an import ends with what verified the token that began it', async (t) => {
+  const { host, manager } = await shop(t)
+  const { database } = host
+  const bytes = Buffer.from(Array.from({ length: 60 }, (_, index) => line(`p${index}`)).join(''))
+  const file = { name: '', mediaType: '', bytes }
+  const { id } = await database.transaction(() => startImport({ file, format: 'jsonl' }))
+  const verdicts = [true, false]
+  const { signal } = new AbortController()
+  const attempt = () =>
+    runImport(
+      database,
+      id,
+      () => [],
+      signal,
+      async () => verdicts.shift() ?? true,
+    )
+  await attempt()
+  const ended = (await manager.get(`/product/import/${id}`)).json()
+  t.match(ended, { status: 'failed', done: 50, created: 50, failure: /does not trust the token/ })
+  await attempt()
+  t.same((await manager.get(`/product/import/${id}`)).json(), ended, 'and does not continue')
+  t.match(await database.many(sql`SELECT bytes FROM product_import`), [{ bytes: null }])
+
+  const [job] = await start(manager, line('tea'), 'jsonl').then(() =>
+    database.many<{ data: string }>(sql`SELECT data FROM mortise_job`),
+  )
+  t.match(JSON.parse(job?.data ?? '{}'), { proof: /mortise-testkit/ })
 })

@@ -48,3 +48,9 @@ export const fail = (id: string, failure: string, now: number) =>
   run(sql`
     UPDATE product_import SET status = 'failed', failure = ${failure}, updated_at = ${now}
     WHERE id = ${id} AND bytes IS NOT NULL`)
+
+/** It does not continue. */
+export const stop = (id: string, failure: string, now: number) =>
+  run(sql`
+    UPDATE product_import SET status = 'failed', failure = ${failure}, updated_at = ${now}, bytes = NULL
+    WHERE id = ${id} AND bytes IS NOT NULL`)

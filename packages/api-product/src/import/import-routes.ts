@@ -15,12 +15,12 @@ import { allProducts } from '../repository.ts'
 import { Import, ImportedProduct, NewImport, type NewProduct, type Product } from '../schemas.ts'
 import { invalidCurrencies, toProduct } from '../service.ts'
 import { csvHeader, toCsv } from './csv.ts'
-import { showImport, startImport } from './imports.ts'
+import { type ImportJob, showImport, startImport } from './imports.ts'
 import { toJsonLine } from './json-lines.ts'
 import { type Check, textOf } from './read-products.ts'
 
 /** The routes of imports and exports, for managers. */
-export function importRoutes(app: ModuleInstance, database: Database, work: Work<{ id: string }>): void {
+export function importRoutes(app: ModuleInstance, database: Database, work: Work<ImportJob>): void {
   const config = { access: 'product:manage' } as const
 
   app.post(
@@ -37,7 +37,7 @@ export function importRoutes(app: ModuleInstance, database: Database, work: Work
       assertText(request.body.file.bytes)
       return request.transaction(function* () {
         const started = yield* startImport(request.body)
-        yield* work.add({ id: started.id })
+        yield* work.add({ id: started.id, proof: request.caller.proof })
         return respond(202, started, { location: `/product/import/${started.id}` })
       })
     },

@@ -11,10 +11,18 @@ import { type Check, readProducts, textOf } from './read-products.ts'
  * that it has reached. Another attempt begins at that position, so each product is stored once.
  */
 
+/** `proof` is what verified the token of the manager. */
+export interface ImportJob {
+  readonly id: string
+  readonly proof: string | undefined
+}
+
 /** An import is shown for this long, in milliseconds. */
 const LIFETIME = 30 * DAY
 /** The products of a file that one transaction stores. */
 const BATCH = 50
+const UNTRUSTED =
+  'The host does not trust the token any more with which the import began: its secret was replaced, or its issuer removed. Products that are stored stay. Send the file again with another token'
 /** The errors that an import shows. */
 const MOST_ERRORS = 100
 
@@ -55,12 +63,16 @@ export function* showImport(id: string, now = currentTime()): Transaction<Import
 export const failImport = (id: string, error: string, now = currentTime()) =>
   repository.fail(id, `The last attempt failed: ${error}. An operator can continue it: app work replay`, now)
 
-/** Continues an import until it has ended. Another attempt may do the same. */
+/**
+ * Continues an import until it has ended. Another attempt may do the same.
+ * @param isTrusted whether the host still trusts the manager's token, apart from its times
+ */
 export async function runImport(
   database: Database,
   id: string,
   check: Check,
   signal: AbortSignal,
+  isTrusted: () => Promise<boolean>,
 ): Promise<void> {
   const found = await database.snapshot(() => repository.findFile(id))
   if (!found) return
@@ -69,12 +81,15 @@ export async function runImport(
   const setsStock = row.stock === 'set'
   const batches = () => inBatches(readProducts(text, row.format, check), signal)
 
+  const stop = () => database.transaction(() => repository.stop(id, UNTRUSTED, currentTime()))
   let at = row.products === null ? await checkAll() : row
   if (at.status === 'refused') return
   let number = 0
   for await (const batch of batches()) {
     number += batch.entries
-    if (number > at.done) at = await database.transaction(() => storeBatch(at, batch, number))
+    if (number <= at.done) continue
+    if (!(await isTrusted())) return void (await stop())
+    at = await database.transaction(() => storeBatch(at, batch, number))
   }
   await database.transaction(() => store({ ...at, status: 'completed', failure: null }, at))
 
