@@ -76,7 +76,7 @@ export async function install(t: Test, application: string, ...modules: FixtureM
       package: id,
       version: module.version ?? '1.0.0',
       spec: id,
-      integrity: '',
+      integrity: tree,
       tree,
       enabled: true,
     }

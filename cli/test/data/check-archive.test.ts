@@ -65,6 +65,27 @@ t.test('what is wrong in an archive is refused by verify and by restore, before 
     ['a generation that no number holds', { 'modules.lock.json': json({ ...lock, generation: 2 ** 53 }) }],
     ['a package name that leads out', { 'modules.lock.json': locked({ package: '../../../x' }) }],
     ['a version that leads out', { 'modules.lock.json': locked({ version: '1/../../x' }) }],
+    ['an integrity that is none', { 'modules.lock.json': locked({ integrity: 'sha512-x' }) }],
+    ['a tree that is none', { 'modules.lock.json': locked({ tree: '../x' }) }],
+    ...[
+      '../../x',
+      'node_modules/../x',
+      '/node_modules/x',
+      'node_modules/x/../../y',
+      'x',
+      'node_modules/',
+    ].map((place): (typeof cases)[number] => [
+      `a dependency at ${place}`,
+      { 'modules.lock.json': locked({ dependencies: { [place]: { version: '1.0.0' } } }) },
+    ]),
+    [
+      'a dependency whose name leads out',
+      {
+        'modules.lock.json': locked({
+          dependencies: { 'node_modules/x': { name: '../x', version: '1.0.0' } },
+        }),
+      },
+    ],
     [
       'a module id that leads out',
       { 'modules.lock.json': json({ ...lock, modules: { '../evil': lock.modules.hello } }) },

@@ -13,6 +13,13 @@ import { isLoaded } from './module-state.ts'
 
 // Names and versions become paths below the store: no text may lead elsewhere.
 const packageName = '^(@[A-Za-z0-9_~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$'
+const packageVersion = '^[0-9A-Za-z][0-9A-Za-z.+-]*$'
+const dependencyPlace = `^(node_modules/${unanchored(packageName)}/)*node_modules/${unanchored(packageName)}$`
+/** Subresource Integrity, of one hash or several. */
+const sha512 = 'sha512-[A-Za-z0-9+/]{86}=='
+const sha512s = `^${sha512}( ${sha512})*$`
+/** As registries publish it, with its options. */
+const anyHash = 'sha(1|256|384|512)-[A-Za-z0-9+/]+={0,2}(\\?[!-~]*)?'
 const { pattern: moduleId } = Manifest.properties.id as { readonly pattern: string }
 /** Generations count up by one: this many take a lifetime, and sums of them stay exact. */
 const MOST_GENERATIONS = 2 ** 31 - 1
@@ -20,21 +27,30 @@ const MOST_GENERATIONS = 2 ** 31 - 1
 /** One package in the store, as recorded in modules.lock.json. */
 const packageProperties = {
   package: Type.String({ pattern: packageName, maxLength: 214, description: 'the npm package name' }),
-  version: Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z.+-]*$', maxLength: 256 }),
+  version: Type.String({ pattern: packageVersion, maxLength: 256 }),
   spec: Type.String({
     maxLength: 4096,
     description: 'its source as an npm spec; a folder or file is relative to the application',
   }),
-  integrity: Type.String({ maxLength: 256, description: 'SHA-512 of the package tarball (SRI)' }),
+  integrity: Type.String({
+    pattern: sha512s,
+    maxLength: 1024,
+    description: 'SHA-512 of the package tarball (SRI)',
+  }),
   tree: Type.String({
-    maxLength: 256,
+    pattern: `^${sha512}$`,
     description: 'SHA-512 over every file in the store, dependencies included (SRI)',
   }),
   dependencies: Type.Optional(
     Type.Record(
-      Type.String(),
-      Type.Object({ version: Type.String(), integrity: Type.Optional(Type.String()) }),
+      Type.String({ pattern: dependencyPlace }),
+      Type.Object({
+        name: Type.Optional(Type.String({ pattern: packageName, maxLength: 214 })),
+        version: Type.String({ pattern: packageVersion, maxLength: 256 }),
+        integrity: Type.Optional(Type.String({ pattern: `^${anyHash}( ${anyHash})*$`, maxLength: 1024 })),
+      }),
       {
+        additionalProperties: false,
         description: 'its resolved dependencies: the packages of a package-lock.json, without URLs',
       },
     ),
@@ -187,3 +203,7 @@ export const modulesToLoad = ({ modules }: Pick<LockFile, 'modules'>): [id: stri
 /** The same, with their folders. */
 export const foldersToLoad = (directory: string, lock: LockFile) =>
   modulesToLoad(lock).map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
+
+function unanchored(pattern: string): string {
+  return `(?:${pattern.slice(1, -1)})`
+}

@@ -11,12 +11,13 @@ import {
 } from '../../src/modules/lock-file.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
+const sri = (letter: string) => `sha512-${letter.repeat(86)}==`
 const locked = {
   package: '@acme/note',
   version: '1.2.3',
   spec: './note',
-  integrity: 'sha512-a',
-  tree: 'sha512-b',
+  integrity: sri('a'),
+  tree: sri('b'),
   enabled: true,
 }
 const lock: LockFile = { lockVersion: 1, generation: 7, modules: { note: locked } }
@@ -74,5 +75,5 @@ t.test('a lock file names the pinned host and the modules', async (t) => {
 
 t.test('each content of a package has a folder of its own in the store', async (t) => {
   t.match(storedModule('/app', locked), /^\/app\/\.app\/store\/@acme\+note@1\.2\.3-[0-9a-f]{16}$/)
-  t.not(storedModule('/app', locked), storedModule('/app', { ...locked, tree: 'sha512-c' }))
+  t.not(storedModule('/app', locked), storedModule('/app', { ...locked, tree: sri('c') }))
 })
