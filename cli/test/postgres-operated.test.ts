@@ -88,6 +88,12 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
     { exitCode: 6, code: 'database-locked', message: /application report/ },
   )
   t.notMatch(JSON.stringify(json), /author/)
+  await holder.query(`ROLLBACK; BEGIN; LOCK TABLE ${schema}.mortise_migration`)
+  const disabled = await run('module-disable', 'memo')
+  t.match(
+    { exitCode: disabled.exitCode, ...disabled.json.error },
+    { exitCode: 6, code: 'database-locked', message: /application report/ },
+  )
   await holder.query('COMMIT')
 
   await proxy.cut()
@@ -106,6 +112,51 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
   while ((await fetch(`${address}/health/ready`)).status !== 200) await pause(20)
   while ((await run('audit')).exitCode !== 0) await pause(20)
   t.match(await run('module-install', next, '--yes'), { exitCode: 0 })
+})
+
+t.test('a purge names the session that stops it', { skip: skipPostgres }, async (t) => {
+  const { directory, root, run } = await testApplication(t)
+  const { url, schema } = await temporarySchema(t)
+  await useDatabase(directory, url)
+  const memo = await sampleTarball(join(root, 'memo.tgz'), {
+    ...{ id: 'memo', files: { 'migrations/001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)' } },
+    manifest: { tables: 'memo', migrations: 'migrations' },
+  })
+  t.match(await run('module-install', memo, '--yes'), { exitCode: 0 })
+  const holder = new Client({ connectionString: url.split('?')[0], application_name: 'report' })
+  await holder.connect()
+  t.teardown(() => holder.end())
+  await holder.query(`BEGIN; SELECT * FROM ${schema}.memo`)
+  const { exitCode, json } = await run('module-remove', 'memo', '--purge', '--yes')
+  t.match(
+    { exitCode, ...json.error },
+    { exitCode: 6, code: 'database-locked', message: /application report/ },
+  )
+  t.match((await run('module-list')).json.modules, [{ id: 'memo' }], 'nothing was changed')
+
+  await holder.query(`ROLLBACK; BEGIN; LOCK TABLE ${schema}.mortise_migration`)
+  t.match((await run('doctor')).json.findings, [{ id: 'database-locked', message: /application report/ }])
+  await holder.query('COMMIT')
+  t.match(await run('module-remove', 'memo', '--purge', '--yes'), { exitCode: 0 })
+})
+
+t.test('doctor reports a database that is read-only', { skip: skipPostgres }, async (t) => {
+  const { directory, run } = await testApplication(t)
+  const { url, role, execute } = await ownRole(t, await temporarySchema(t))
+  await useDatabase(directory, url)
+  const running = startApp(t, ['start', '--port', '0', '--dir', directory, '--json'])
+  await running.says(/"url": "/)
+  await execute(`ALTER ROLE ${role} SET default_transaction_read_only = on`)
+  t.match((await run('doctor')).json.findings, [
+    {
+      id: 'storage-full',
+      severity: 'error',
+      message: /read-only/,
+      hint: /RESET default_transaction_read_only/,
+    },
+  ])
+  await execute(`ALTER ROLE ${role} RESET default_transaction_read_only`)
+  t.strictSame((await run('doctor')).json.findings, [])
 })
 
 for (const mode of ['transaction', 'statement']) {

@@ -54,6 +54,7 @@ export async function* checkDatabase(directory: string, quick: boolean): AsyncFi
   )
   if (stranger) return yield stranger
   if (found === undefined) return // the first start creates it
+  yield* refusedFindings(found)
   yield* damageFindings(found, config.databaseFile ?? 'The database')
   yield* sparseFindings(found, config.databaseFile ?? '')
   yield* orphanFindings(found)
@@ -111,6 +112,16 @@ const foreignFindings = (objects: readonly ForeignObject[]): FixableFinding[] =>
           hint: 'Move them to a schema of their own. Let reports read a replica or a copy, or drop their views and foreign keys before a change.',
         },
       ]
+
+function* refusedFindings({ refusal }: DatabaseInspection): Findings {
+  if (refusal === undefined) return
+  yield {
+    id: 'storage-full',
+    severity: 'error',
+    message: `${refusal}: the host refuses writes (503 storage-full), and reads still work.`,
+    hint: 'Make room for the database, or find who set that: ALTER ROLE … or ALTER DATABASE … RESET default_transaction_read_only. The host then accepts writes within seconds.',
+  }
+}
 
 function* damageFindings({ damage }: DatabaseInspection, file: string): Findings {
   if (damage.length === 0) return

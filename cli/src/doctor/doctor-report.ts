@@ -1,4 +1,4 @@
-import { HostSilentError, LockFileError, NewerHostError, readLockFile } from '@mortise/host'
+import { HostSilentError, isLocked, LockFileError, NewerHostError, readLockFile } from '@mortise/host'
 import { lostLockFile, restoreLockFile } from '../changes/lost-lock-file.ts'
 import type { Failure } from '../failures/index.ts'
 import { asFailure } from '../terminal/explain.ts'
@@ -72,6 +72,7 @@ async function findingsOf(
   } catch (error) {
     const { message, hint } = asFailure(error)
     if (error instanceof HostSilentError) return [{ id: 'host-silent', severity: 'error', message, hint }]
+    if (isLocked(error)) return [{ id: 'database-locked', severity: 'error', message, hint }]
     return [{ id: 'check-failed', severity: 'error', message, hint }]
   }
 }

@@ -27,7 +27,7 @@ export const databaseInUse = define.unexpected(
 export const databaseLocked = define.busy(
   'database-locked',
   '{problem}',
-  'Nothing was changed. Wait for that session, or end it (SELECT pg_terminate_backend(…)), then run the command again.',
+  'Nothing was changed. Wait until it ends, or end it (in PostgreSQL: SELECT pg_terminate_backend(…)), then run the command again.',
 )
 
 export const storageFailed = define.unexpected(

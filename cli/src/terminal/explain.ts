@@ -1,12 +1,12 @@
 import {
   BrokenStorageError,
   ConfigError,
-  DatabaseLockedError,
   EngineError,
   HostEndedError,
   HostRefusedError,
   HostSilentError,
   isFull,
+  isLocked,
   ManifestError,
   MigrationError,
   ModuleError,
@@ -54,7 +54,6 @@ const known = [
   [MigrationError, migrationRefused],
   [EngineError, notOnPostgres],
   [StorageBusyError, databaseInUse],
-  [DatabaseLockedError, databaseLocked],
   [HostEndedError, hostGone],
   [BrokenStorageError, storageFailed],
 ] as const
@@ -79,6 +78,7 @@ export function asFailure(error: unknown): Failure {
   }
   const entry = known.find(([Kind]) => error instanceof Kind)?.[1]
   if (entry !== undefined) return entry(values)
+  if (isLocked(error)) return databaseLocked(values)
   if (isFull(error) || (error as NodeJS.ErrnoException | undefined)?.code === 'SQLITE_FULL') {
     return noRoom(values)
   }

@@ -1,11 +1,5 @@
 import { DatabaseError } from '@mortise/module-sdk'
-import {
-  DatabaseLockedError,
-  EngineError,
-  MigrationError,
-  StillNeededError,
-  StorageUnfitError,
-} from '@mortise/storage'
+import { EngineError, isLocked, MigrationError, StillNeededError, StorageUnfitError } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { firstError } from '../config/first-error.ts'
@@ -40,7 +34,7 @@ export function createControl(application: RunningApplication, logger: FastifyBa
       ...(error instanceof ModuleError && { module: error.module }),
       reason: error.message,
       ...(error instanceof StillNeededError && { stillNeeded: true }),
-      ...(error instanceof DatabaseLockedError && { locked: true }),
+      ...(isLocked(error) && { locked: true }),
       ...(error instanceof StorageUnfitError && { unfit: true }),
       ...(error instanceof HostStoppingError && { stopping: true }),
     })
@@ -77,18 +71,10 @@ const schemaController = {
   },
 }
 
-const refusals = [
-  DatabaseLockedError,
-  StorageUnfitError,
-  ModuleError,
-  MigrationError,
-  EngineError,
-  ConfigError,
-  RefusedError,
-]
+const refusals = [StorageUnfitError, ModuleError, MigrationError, EngineError, ConfigError, RefusedError]
 
 function statusOf(error: Error): number {
   if (error instanceof HostStoppingError) return 503
-  if (refusals.some((refusal) => error instanceof refusal)) return 409
+  if (isLocked(error) || refusals.some((refusal) => error instanceof refusal)) return 409
   return error instanceof DatabaseError && error.kind === 'full' ? 507 : 500
 }

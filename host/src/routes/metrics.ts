@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
 import type { TokenVerifier } from '../callers/token-verifier.ts'
 import { assertTagged } from '../http/conditional-requests.ts'
+import { isForwarded } from '../http/forwarded.ts'
 import { type MetricFamily, textFormat, toText } from '../telemetry/prometheus-format.ts'
 
 export interface MetricsOptions {
@@ -15,9 +16,6 @@ export interface MetricsOptions {
 }
 
 const SCOPE = 'metrics:read'
-
-/** With one of these headers the connection's address says nothing about the client. */
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /** In Prometheus' text format; from the allowed addresses, or with `metrics:read`. */
 export const metrics = fp<MetricsOptions>(async (app, { read, allow, tokens }) => {
@@ -39,10 +37,8 @@ export const metrics = fp<MetricsOptions>(async (app, { read, allow, tokens }) =
   )
 })
 
-function isAllowed({ raw: { socket, headers } }: FastifyRequest, allowed: AddressList): boolean {
-  if (forwarding.some((name) => headers[name] !== undefined)) return false
-  return allowed.has(socket.remoteAddress ?? '')
-}
+const isAllowed = ({ raw: { socket, headers } }: FastifyRequest, allowed: AddressList) =>
+  !isForwarded(headers) && allowed.has(socket.remoteAddress ?? '')
 
 async function assertScope({ headers }: FastifyRequest, tokens: TokenVerifier): Promise<void> {
   if (headers.authorization === undefined) throw signInNeeded(SCOPE)

@@ -24,6 +24,7 @@ export {
   DatabaseLockedError,
   EngineError,
   isFull,
+  isLocked,
   isRefusal,
   MigrationError,
   NoDatabaseError,

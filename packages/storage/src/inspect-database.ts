@@ -33,7 +33,7 @@ export async function inspectDatabase<Own>(
     const own = await storage.snapshot(() => read(ledger))
     const { current, ...migrations } = await compareMigrations(sets, ledger)
     const tables = quick ? { changed: [], unchecked: [] } : await compareTables(place.url, current)
-    return { own, damage: [], orphans: [], ...migrations, ...tables }
+    return { own, refusal: storage.refusal, damage: [], orphans: [], ...migrations, ...tables }
   } finally {
     await storage.close()
   }

@@ -7,13 +7,15 @@ import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
 import { makeFolder } from './files/make-folder.ts'
 import { syncPath } from './files/sync-path.ts'
-import { isFull, NoDatabaseError, StorageBusyError } from './port/errors.ts'
+import { isFull, isLocked, NoDatabaseError, StorageBusyError } from './port/errors.ts'
 import { MonotonicClock } from './port/monotonic-clock.ts'
 import type { Outbox } from './port/steps.ts'
 import type { DatabaseSchema, Storage, StorageObserver } from './port/storage.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
+import { retryWhileBusy } from './sqlite/connection.ts'
 import { toDatabaseError } from './sqlite/database-error.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
+import { lockedFile } from './sqlite/locked-file.ts'
 import { keepNewestTime, newestTimeOf } from './sqlite/newest-time.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import type { OnSlowRead } from './sqlite/reads.ts'
@@ -75,6 +77,7 @@ export type StorageOptions = DatabaseAddress & OpenOptions
 /**
  * Opens the database of one host.
  * @throws {StorageBusyError} if another host or command has the SQLite file open
+ * @throws {DatabaseLockedError} if another session or process holds a lock for long
  * @throws {NoDatabaseError} if it is missing and must not be created
  * @throws {DatabaseError} `full`
  */
@@ -111,7 +114,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   try {
     createPrivateFile(path)
     rewriteLog(path)
-    const writer = openWriter(path, durable ? 'NORMAL' : 'OFF')
+    const writer = await retryWhileBusy(() => openWriter(path, durable ? 'NORMAL' : 'OFF'))
     try {
       // SQLite also syncs the names of the database and its log, but continues if that fails.
       if (durable) await syncPath(dirname(await realpath(path)))
@@ -140,6 +143,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   } catch (error) {
     lock.release()
     const known = toDatabaseError(error, 'opening it', path)
+    if (isLocked(known)) throw lockedFile(path, known)
     if (isFull(known))
       throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
     const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`

@@ -11,6 +11,8 @@ import type { ComparedTables } from './table-parts.ts'
 export interface DatabaseInspection<Own = unknown> extends ComparedTables {
   /** The result of the caller's own read; undefined for a damaged database. */
   readonly own: Own | undefined
+  /** PostgreSQL: the reason why writes are refused while reads continue. */
+  readonly refusal?: string | undefined
   /** The findings of SQLite's integrity check. PostgreSQL has no such check. */
   readonly damage: readonly string[]
   /** SQLite: the size of the file in bytes, and its free bytes for new rows. */

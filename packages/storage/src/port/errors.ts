@@ -54,9 +54,19 @@ export class StorageBusyError extends Error {
   override readonly name = 'StorageBusyError'
 }
 
-/** Another session holds a lock that a change of the schema needs; the message names it. */
+/** Another session or process holds a lock that is needed; the message names it. */
 export class DatabaseLockedError extends Error {
   override readonly name = 'DatabaseLockedError'
+}
+
+/** PostgreSQL: a wait that was too long, and two that waited for each other. */
+const LOCKED = /^(55P03|40P01|SQLITE_(BUSY|LOCKED).*)$/
+
+/** Whether work failed because another session or process holds a lock. */
+export function isLocked(error: unknown): boolean {
+  if (error instanceof DatabaseLockedError) return true
+  if (!(error instanceof Error)) return false
+  return LOCKED.test((error as NodeJS.ErrnoException).code ?? '') || isLocked(error.cause)
 }
 
 /**
@@ -97,9 +107,9 @@ export const isShortage = (error: unknown): error is DatabaseError =>
   isFull(error) || error instanceof ShortageError
 
 /** Shortens a statement for messages. */
-export function shortened(text: string): string {
+export function shortened(text: string, length = 200): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+  return line.length > length ? `${line.slice(0, length)}…` : line
 }
 
 /** Whether a write failed because writes are refused for now. */

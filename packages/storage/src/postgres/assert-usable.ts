@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import {
+  DatabaseLockedError,
   NoDatabaseError,
   StorageRefusedError,
   StorageUnfitError,
@@ -25,7 +26,7 @@ export async function assertUsable(client: Client): Promise<void> {
 
 /** For commands, which say what to do by its kind. */
 export function openingError({ name }: PostgresAddress, error: unknown): unknown {
-  if (error instanceof NoDatabaseError) return error
+  if (error instanceof NoDatabaseError || error instanceof DatabaseLockedError) return error
   const { message, cause } = error as Error
   const reason = `${name} cannot be opened: ${message}`
   if (error instanceof StorageUnfitError) return new StorageUnfitError(reason, { cause: error })

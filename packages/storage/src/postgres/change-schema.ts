@@ -75,7 +75,7 @@ export function changeSchema<Result>(
     // If a host stops in the middle, it blocks the others for less time than they wait.
     await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
     // Another host may have much work; waiting for a table in use blocks others as well.
-    await query(`SET LOCAL lock_timeout = '60s'`)
+    await query(`SET LOCAL lock_timeout = '30s'`)
     await query(
       `SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || coalesce($1, current_schema()), 0))`,
       [schema],

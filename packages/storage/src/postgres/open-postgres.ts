@@ -6,6 +6,7 @@ import { MonotonicClock } from '../port/monotonic-clock.ts'
 import type { Storage } from '../port/storage.ts'
 import { assertUsable, openingError } from './assert-usable.ts'
 import { inTransaction } from './change-schema.ts'
+import { despiteLocks } from './lock-holders.ts'
 import { Connections, type ConnectionsOptions } from './postgres-connections.ts'
 import { type PostgresOptions, PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
@@ -18,6 +19,7 @@ const SAMPLES = 5
  * Opens the database of one host of an application; others may have it open as well.
  * @param create creates a missing schema
  * @throws {StorageUnreachableError} that says why it cannot be used
+ * @throws {DatabaseLockedError}
  * @throws {NoDatabaseError} if the schema is missing and must not be created
  */
 export async function openPostgres(
@@ -32,7 +34,11 @@ export async function openPostgres(
   try {
     await connections.withClient(async (client) => {
       await connections.assertOwnSession(client)
-      await prepare(client, place, create)
+      await despiteLocks(
+        client,
+        (look) => connections.withClient(look),
+        () => prepare(client, place, create),
+      )
     })
     const server = await readClock(connections)
     const clock = new MonotonicClock(() => server.now())
@@ -61,6 +67,7 @@ async function prepare(client: Client, { schema, name }: PostgresAddress, create
   if (isThere) return
   // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
   await inTransaction(client, '', async (query) => {
+    await query(`SET LOCAL lock_timeout = '30s'`)
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
     // It requires the right to create schemas even for an existing one.
     if (!(await isPresent(client, schema))) await query(`CREATE SCHEMA ${schema}`)

@@ -53,6 +53,9 @@ const REQUESTS: SessionSettings = {
   default_transaction_read_only: 'on',
 }
 
+/** For other work: only locks have a limit. */
+const COMMANDS: SessionSettings = { lock_timeout: '3s' }
+
 /**
  * A scan of a whole table, which the server prefers for a small one, locks it for a serializable
  * transaction: all that write in it would conflict.
@@ -233,7 +236,7 @@ export class Connections {
     }
   }
 
-  /** For schema changes: it may write, without time limits. @throws {DatabaseError} */
+  /** For schema changes: it may write, without time limits except for locks. @throws {DatabaseError} */
   async withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
     const client = await this.#connectWithPatience()
@@ -375,7 +378,7 @@ export class Connections {
       // An error of the connection fails its query as well.
       client.on('error', () => {})
       try {
-        await this.#begin(client, 'mortise', {}, timeout)
+        await this.#begin(client, 'mortise', COMMANDS, timeout)
         this.#server = server
         return client
       } catch (error) {
@@ -440,7 +443,6 @@ export class Connections {
 
   /** Undefined if other connections can replace it. */
   async #failed(error: Error): Promise<DatabaseError | undefined> {
-    this.#refused += 1
     if (isTooManyConnections(error)) {
       this.#room.refused(this.#openCount)
       if (!this.#canWait(error)) return this.#reachability.away(error)
@@ -463,6 +465,9 @@ export class Connections {
       settings: { search_path: schema, application_name, ...settings },
       timeout,
       requiresChannelBinding,
+    }).catch((error) => {
+      this.#refused += 1
+      throw error
     })
     this.#isReadOnly = isReadOnly
     if (!isPooled) return

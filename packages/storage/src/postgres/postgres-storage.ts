@@ -13,7 +13,7 @@ import { migrate, needsMigration, pendingMigrations } from '../migrations/migrat
 import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
 import { engines } from '../port/engines.ts'
-import { EngineError } from '../port/errors.ts'
+import { EngineError, isLocked } from '../port/errors.ts'
 import type { Guard } from '../port/guard.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
@@ -28,7 +28,7 @@ import type {
   StorageObserver,
 } from '../port/storage.ts'
 import { within } from '../port/within.ts'
-import { changeSchema, type Query, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
+import { changeSchema, type Query, queryOn, readLedger, runSteps, SNAPSHOT } from './change-schema.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, readPortableSets, sqliteSchema } from './dialect.ts'
@@ -185,7 +185,7 @@ export class PostgresStorage implements Storage {
   }
 
   copyTo(file: string): Promise<void> {
-    return this.#work(() => this.#connections.withClient((client) => copyToFile(client, file)))
+    return this.#work(() => this.#withClient((client) => copyToFile(client, file)))
   }
 
   purge(module: string, record?: Sql): Promise<ModuleData> {
@@ -285,18 +285,28 @@ export class PostgresStorage implements Storage {
   }
 
   #ledger(): Promise<PostgresLedgerEntry[]> {
-    return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
+    return this.#work(() =>
+      readLedger((text) => this.#connections.read(new Sql([text], []))).catch((error) => {
+        if (!isLocked(error)) throw error
+        return this.#withClient((client) => readLedger(queryOn(client)))
+      }),
+    )
   }
 
   /** Runs steps in one transaction, alone among all hosts. */
   #change<Result>(steps: (query: Query, client: Client) => SchemaSteps<Result>): Promise<Result> {
     return this.#work(() =>
-      this.#connections.withClient((client) =>
-        despiteLocks(
-          client,
-          (look) => this.#connections.withClient(look),
-          () => changeSchema(client, (query) => runSteps(query, steps(query, client))),
-        ),
+      this.#withClient((client) => changeSchema(client, (query) => runSteps(query, steps(query, client)))),
+    )
+  }
+
+  /** @throws {DatabaseLockedError} */
+  #withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+    return this.#connections.withClient((client) =>
+      despiteLocks(
+        client,
+        (look) => this.#connections.withClient(look),
+        () => work(client),
       ),
     )
   }

@@ -1,8 +1,6 @@
-import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
-import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration } from '../port/storage.ts'
 import { changeSchema, runSteps } from './change-schema.ts'
 import { dialect } from './dialect.ts'
@@ -14,6 +12,7 @@ import { withConnection } from './with-connection.ts'
 /**
  * @param modules those that others refer to come last
  * @throws {MigrationError} if they cannot be purged
+ * @throws {DatabaseLockedError}
  * @throws {StorageUnreachableError}
  */
 export const tryPurge = (url: string, modules: readonly string[]): Promise<void> =>
@@ -23,6 +22,7 @@ export const tryPurge = (url: string, modules: readonly string[]): Promise<void>
 
 /**
  * @throws {MigrationError} if they cannot be undone
+ * @throws {DatabaseLockedError}
  * @throws {StorageUnreachableError}
  */
 export const tryUndo = (url: string, migrations: readonly AppliedMigration[]): Promise<void> =>
@@ -37,9 +37,7 @@ async function tryOut(url: string, steps: () => SchemaSteps<void>): Promise<void
       }),
     )
   } catch (error) {
-    if (error instanceof RolledBack) return
-    if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
-    throw new MigrationError(`the tables are in use: ${error.message}`, { cause: error })
+    if (!(error instanceof RolledBack)) throw error
   }
 }
 

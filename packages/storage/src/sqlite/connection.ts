@@ -5,7 +5,7 @@ import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
 import { DatabaseError, type Statement, type Step, type Transaction } from '@mortise/module-sdk/transaction'
 import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
-import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { BrokenStorageError, isLocked, isShortage } from '../port/errors.ts'
 import { drive, generatorOf, isEmpty, StepReader } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
@@ -240,8 +240,7 @@ export async function retryWhileBusy<Result>(work: () => Result, limit = LIMIT_M
     try {
       return work()
     } catch (error) {
-      const busy = error instanceof DatabaseError && error.kind === 'busy'
-      if (!busy || performance.now() >= deadline) throw error
+      if (!isLocked(error) || performance.now() >= deadline) throw error
     }
     await pause(PAUSE_MS)
   }

@@ -36,6 +36,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
       )
     }
     const known = new DatabaseError(kindOf(error.code), message, { cause: error })
+    if (known.kind === 'busy') return Object.assign(known, { path: file, code: error.code })
     return known.kind === 'full' || known.kind === 'read-only' ? Object.assign(known, { path: file }) : known
   }
   // The driver's own errors: values that do not match the placeholders, more than one statement.

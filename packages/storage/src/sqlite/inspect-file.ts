@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs'
 import type { Transaction } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../migrations/compare-migrations.ts'
+import { isLocked } from '../port/errors.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { compareTables } from './compare-tables.ts'
 import { Connection } from './connection.ts'
+import { lockedFile } from './locked-file.ts'
 import { openSeparate } from './open-connections.ts'
 import { snapshotOn } from './read-file.ts'
 import { readLedger } from './schema.ts'
@@ -49,6 +51,7 @@ export async function inspectFile<Own>(
       ...(quick ? {} : await compareTables(connection, current)),
     }
   } catch (error) {
+    if (isLocked(error)) throw lockedFile(file, error)
     const { code, message } = error as { code?: string; message: string }
     // Write errors, as on a full disk, are no damage.
     const isWriting = /^SQLITE_IOERR_(SHM|WRITE|FSYNC|TRUNCATE)/.test(code ?? '')

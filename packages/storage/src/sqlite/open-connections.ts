@@ -1,6 +1,8 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
+import { isLocked } from '../port/errors.ts'
 import { Connection } from './connection.ts'
+import { lockedFile } from './locked-file.ts'
 import { rewriteLeftLog } from './rewrite-log.ts'
 
 /** How long a statement blocks the event loop for a lock; `retryWhileBusy` waits longer. */
@@ -50,6 +52,7 @@ export function openSeparate(file: string): SqliteDatabase.Database {
     database.pragma('trusted_schema = 0')
     return database
   } catch (error) {
+    if (isLocked(error)) throw lockedFile(file, error)
     throw Object.assign(error as Error, { path: file })
   }
 }

@@ -1,7 +1,9 @@
 import type { Transaction } from '@mortise/module-sdk'
 import { openDatabase } from '../files/open-database.ts'
+import { isLocked } from '../port/errors.ts'
 import type { LedgerEntry } from '../port/storage.ts'
 import { Connection, driveOn } from './connection.ts'
+import { lockedFile } from './locked-file.ts'
 import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
@@ -18,6 +20,7 @@ export function readDatabaseFile<Result>(
     const connection = new Connection(database)
     return snapshotOn(connection, () => steps(readLedger(connection)))
   } catch (error) {
+    if (isLocked(error)) throw lockedFile(file, error)
     throw Object.assign(error as Error, { path: file })
   } finally {
     database.close()

@@ -4,7 +4,7 @@ import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/tr
 import type { FileLock } from '../files/file-lock.ts'
 import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
 import { engines } from '../port/engines.ts'
-import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
+import { BrokenStorageError, isLocked, isShortage, ShortageError } from '../port/errors.ts'
 import type { Guard } from '../port/guard.ts'
 import type { Outbox } from '../port/steps.ts'
 import type {
@@ -20,6 +20,7 @@ import { Checkpoints } from './checkpoints.ts'
 import { type Connection, retryWhileBusy } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { GroupCommit } from './group-commit.ts'
+import { lockedFile } from './locked-file.ts'
 import { type OnSlowRead, Reads } from './reads.ts'
 import { runInThread } from './run-in-thread.ts'
 import { databaseSchema, readLedger } from './schema.ts'
@@ -293,6 +294,7 @@ export class SqliteStorage implements Storage {
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
       if (isShortage(error) && error !== this.#refusals.low) this.#refusals.tried(error)
+      if (isLocked(error)) throw lockedFile(this.#writer.database.name, error)
       throw error
     }
   }

@@ -64,6 +64,19 @@ for (const [name, change, back, reason] of REFUSALS) {
   })
 }
 
+testOnPostgres('every refused connection is counted, also while the open ones are enough', async (t) => {
+  const { url, role, execute } = await ownRole(t, await temporarySchema(t))
+  const storage = await openStorage({ url, onFatal: t.fail })
+  t.teardown(() => storage.close())
+  await storage.many(sql`SELECT 1`)
+  await execute(`ALTER ROLE ${role} PASSWORD 'new'`)
+  await t.rejects(storage.copyTo(`${t.testdirName}.db`), /password authentication failed/)
+  const { refused } = storage.newConnections
+  t.ok(refused > 0)
+  while (storage.newConnections.refused === refused) await pause(10)
+  t.equal(storage.trouble, undefined)
+})
+
 testOnPostgres('a new password is taken up from the settings', async (t) => {
   const { url, role, execute } = await ownRole(t, await temporarySchema(t))
   let present = url
