@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { one, sql } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
@@ -72,6 +73,50 @@ t.test('the certificate of the server is checked as sslmode says', { skip }, asy
     const error = await openStorage({ url, onFatal: t.fail }).then(t.fail, (error) => error)
     t.match(error, { name: 'StorageUnreachableError', message: reason })
   }
+})
+
+t.test('another certificate and authority of the server are taken up', { skip }, async (t) => {
+  const folders = t.testdir({ first: {}, second: {} })
+  const [first, second] = ['first', 'second'].map((name) => new Authority(join(folders, name), name)) as [
+    Authority,
+    Authority,
+  ]
+  const server = await startPostgres({ durable: false, tls: first.certify('localhost') })
+  t.teardown(() => server.stop())
+  const [{ data }] = (await server.query(`SELECT current_setting('data_directory') AS data`)).rows
+  const roots = join(folders, 'roots.crt')
+  writeFileSync(roots, readFileSync(first.file))
+  const url = `${server.url.replace('127.0.0.1', 'localhost')}?sslrootcert=${roots}`
+  const storage = await openStorage({ url, onFatal: t.fail, renewUrl: async () => url })
+  t.teardown(() => storage.close())
+  const present = async () => (await storage.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`)).pid
+  /** New connections see the change. */
+  const change = async () => {
+    const { certificate, key } = second.certify('localhost')
+    writeFileSync(join(data, 'server.crt'), certificate)
+    writeFileSync(join(data, 'server.key'), key)
+    await server.query('SELECT pg_reload_conf()')
+    while (await isEncrypted(t, `${url}&connection_limit=4`).catch(() => false)) await pause(20)
+  }
+  const others = `application_name LIKE 'mortise%'`
+  const end = () => server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
+
+  const before = await present()
+  await change()
+  t.equal(await present(), before, 'open connections serve')
+  await end()
+  while (storage.trouble === undefined) await present().catch(() => pause(20))
+  t.match(storage.trouble, /its certificate has an unknown issuer/)
+
+  writeFileSync(roots, [readFileSync(first.file), readFileSync(second.file)].join('\n'))
+  while (storage.trouble !== undefined) await pause(20)
+  t.not(await present(), before, 'the file is read again')
+  writeFileSync(roots, readFileSync(second.file))
+  await end()
+  let found: number | undefined
+  while (found === undefined) found = await present().catch(() => pause(20, undefined))
+  t.equal(storage.trouble, undefined, 'without the first authority, too')
+  t.equal(await isEncrypted(t, url), true)
 })
 
 t.test(
