@@ -70,6 +70,8 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
     })
   const first = { 'migrations/001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)' }
   t.match(await run('module-install', await memo('1.0.0', first), '--yes'), { exitCode: 0 })
+  const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
+  t.match(await run('module-install', other, '--yes'), { exitCode: 0 })
   const argv = ['start', '--workers', `${WORKERS}`, '--port', '0', '--dir', directory, '--json']
   const running = startApp(t, argv)
   await running.says(/"workers": \[[^\]]+\]/)
@@ -89,15 +91,20 @@ t.test('a running host names what an upgrade waits for, and an outage', { skip: 
   )
   t.notMatch(JSON.stringify(json), /author/)
   await holder.query(`ROLLBACK; BEGIN; LOCK TABLE ${schema}.mortise_migration`)
-  const disabled = await run('module-disable', 'memo')
+  const disabled = await run('module-disable', 'other')
   t.match(
     { exitCode: disabled.exitCode, ...disabled.json.error },
-    { exitCode: 6, code: 'database-locked', message: /application report/ },
+    { exitCode: 5, code: 'activation-failed', message: /application report/ },
   )
   await holder.query('COMMIT')
 
   await proxy.cut()
-  t.match(await run('module-list'), { exitCode: 0, json: { modules: [{ id: 'memo', version: '1.0.0' }] } })
+  t.match(await run('module-list'), {
+    exitCode: 0,
+    json: {
+      modules: [{ id: 'memo', version: '1.0.0' }, { id: 'other' }],
+    },
+  })
   t.match(await run('restart'), {
     exitCode: 4,
     json: {
