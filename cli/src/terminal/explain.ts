@@ -64,6 +64,8 @@ export function asFailure(error: unknown): Failure {
   if (error instanceof CommanderError) return wrongUsage({ problem: problemOf(error) })
   const cause = error instanceof Error ? error : new Error(String(error))
   const values = { reason: cause.message, problem: capitalised(cause.message), cause }
+  // Whatever failed then, failed for this.
+  if (isLocked(error)) return databaseLocked(values)
   if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
   if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
   if (error instanceof StorageUnfitError) return databaseUnfit(values)
@@ -78,7 +80,6 @@ export function asFailure(error: unknown): Failure {
   }
   const entry = known.find(([Kind]) => error instanceof Kind)?.[1]
   if (entry !== undefined) return entry(values)
-  if (isLocked(error)) return databaseLocked(values)
   if (isFull(error) || (error as NodeJS.ErrnoException | undefined)?.code === 'SQLITE_FULL') {
     return noRoom(values)
   }

@@ -59,8 +59,12 @@ export class WorkerProcess {
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
     this.#worker.on('error', (error) => this.#end(`could not be reached: ${error.message}`))
     this.#worker.on('exit', (code, signal) => {
-      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
-      const end = () => this.#end(this.#silence === undefined ? how : `${this.#silence}, and ${how}`)
+      const end = () => {
+        // One that has said why ends with exit code 0.
+        const ended = this.#failure === undefined ? `ended with exit code ${code}` : 'ended'
+        const how = signal === null ? ended : `was ended by ${signal}`
+        this.#end(this.#silence === undefined ? how : `${this.#silence}, and ${how}`)
+      }
       // Its last message may still be in transit.
       if (this.#worker.isConnected()) this.#worker.once('disconnect', end)
       else end()
