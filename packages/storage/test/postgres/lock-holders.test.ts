@@ -45,7 +45,7 @@ testOnPostgres('whatever a lock stops names the session', async (t) => {
   t.teardown(() => storage.close())
   const set = write('memo', { '001-memo.sql': 'CREATE TABLE memo (id TEXT PRIMARY KEY)' })
   await storage.migrate([set])
-  const [migration] = (await storage.applied()) as [AppliedMigration]
+  const [migration] = (await storage.applied()) as unknown as [AppliedMigration]
   const { tryPurge, tryUndo, readForeignObjects } = await postgresData()
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
     applied: () => storage.applied(),
