@@ -112,7 +112,14 @@ t.test('is for connections from allowed addresses, and for tokens with the scope
   const { directory, ask } = await running(t, { basePath: '/api' })
   t.match(await ask('/metrics'), { status: 200 })
   t.match(await ask('/metrics', { headers: { 'if-match': '"x"' } }), { status: 412 }, 'it has no ETag')
-  for (const name of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via', 'CF-Connecting-IP', 'True-Client-IP']) {
+  for (const name of [
+    'X-Forwarded-For',
+    'Forwarded',
+    'X-Real-IP',
+    'Via',
+    'CF-Connecting-IP',
+    'True-Client-IP',
+  ]) {
     t.match(await ask('/metrics', { headers: { [name]: '127.0.0.1' } }), { status: 401 }, name)
   }
   const headers = async (scope: string) => {
