@@ -15,6 +15,7 @@ import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { inTransaction, type Query, queryOn, READ_ONLY, runSteps } from './change-schema.ts'
 import { inEmptySchema, onTemporaryTables } from './dialect.ts'
+import { withTemporaryFunctions } from './temporary-functions.ts'
 import { withConnection } from './with-connection.ts'
 
 /** How long a statement of a migration may take on empty tables. */
@@ -84,7 +85,10 @@ async function partsInEmptySchema(
     throw new NoRightError(
       `the role "${role}" may create neither schemas nor temporary tables in the database "${database}"`,
     )
-  const files = await readMigrations(set, 'postgres')
+  const read = await readMigrations(set, 'postgres')
+  const files = schemas
+    ? read
+    : await Promise.all(read.map(async (file) => ({ ...file, up: await withTemporaryFunctions(file.up) })))
   let parts: TablePart[] = []
   await inTransaction(client, '', async (query) => {
     await query(`SET LOCAL statement_timeout = '${TIMEOUT}'; SET LOCAL lock_timeout = '1s'`)

@@ -108,13 +108,10 @@ export function* inEmptySchema(work: () => SchemaSteps<void>): SchemaSteps<void>
   yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
 }
 
-/**
- * The same with temporary tables, for a role that may create no schema. PostgreSQL looks for no
- * function there: a trigger gets the one of the application's schema.
- */
+/** The same with temporary tables, for a role that may create no schema. */
 export function* onTemporaryTables(work: () => SchemaSteps<void>): SchemaSteps<void> {
   yield 'SAVEPOINT rehearsal'
-  yield sql`SELECT set_config('search_path', 'pg_temp, ' || quote_ident(current_schema()), true)`
+  yield 'SET LOCAL search_path = pg_temp'
   yield* work()
   yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
 }
