@@ -10,6 +10,7 @@ const set = {
 }
 const shares = { module: 'api-event', name: '002-shares' }
 const proof = { module: 'api-event', name: '003-webhook-proof' }
+const order = { module: 'api-event', name: '004-order-of-deliveries' }
 
 testOnEngines('webhooks and deliveries of the previous version go on, and back again', async (t) => {
   const host = await webhookHost(t)
@@ -20,7 +21,7 @@ testOnEngines('webhooks and deliveries of the previous version go on, and back a
     await host.user('ben', 'event:read').post('/webhook', { url, everyone: true, types: ['cart.emptied'] })
   ).json().id
   await host.happen('purchase_a')
-  await database.undo([proof, shares])
+  await database.undo([order, proof, shares])
   t.same(await database.many(sql`SELECT id FROM webhook_delivery`), [], 'it cannot make their bodies')
 
   await database.transaction(function* () {
@@ -34,7 +35,7 @@ testOnEngines('webhooks and deliveries of the previous version go on, and back a
         VALUES (${event}, ${webhook}, 'cart.emptied', 'cart_a', ${position}, '{"old":true}', 'pending', 0, ${dueAt}, 1)`)
     }
   })
-  t.same(await database.migrate([set]), [shares, proof])
+  t.same(await database.migrate([set]), [shares, proof, order])
   t.same(await database.many(sql`SELECT id, of_others AS "ofOthers" FROM webhook_delivery ORDER BY id`), [
     { id: 'event_next', ofOthers: 0 },
     { id: 'event_old', ofOthers: 0 },
@@ -57,7 +58,7 @@ testOnEngines('webhooks and deliveries of the previous version go on, and back a
   await database.transaction(() =>
     run(sql`UPDATE webhook_delivery SET state = 'pending', subject = 'cart_b' WHERE id = 'event_old'`),
   )
-  await database.undo([proof, shares])
+  await database.undo([order, proof, shares])
   t.match(
     await database.many(sql`SELECT id, due_at AS "dueAt" FROM webhook_delivery ORDER BY id`),
     [{ id: 'event_next' }, { id: 'event_old', dueAt: 1 }, { id: 'event_others' }],

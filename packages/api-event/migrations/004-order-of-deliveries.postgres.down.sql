@@ -1,0 +1,1 @@
+ALTER TABLE webhook_delivery ALTER COLUMN id TYPE TEXT COLLATE "default";

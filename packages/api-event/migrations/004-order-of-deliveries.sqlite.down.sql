@@ -1,0 +1,1 @@
+-- SQLite writes one purchase after the other: there is nothing to undo.

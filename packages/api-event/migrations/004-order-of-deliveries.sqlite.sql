@@ -1,0 +1,1 @@
+-- SQLite compares bytes already: there is nothing to do.
