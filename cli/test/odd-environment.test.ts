@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { temporaryDatabase } from '../../packages/storage/test/engines.ts'
 import { ownRole } from '../../packages/storage/test/postgres/own-role.ts'
-import { useDatabase } from './postgres-schema.ts'
+import { temporaryDatabase } from '../../packages/storage/test/postgres/temporary-database.ts'
+import { temporarySchema, useDatabase } from './postgres-schema.ts'
 import { testApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'
 import { skipPostgres } from './test-on-engines.ts'
@@ -156,7 +156,7 @@ async function deliveriesInOrder(
 
 async function oddPlace(t: Test) {
   const options = `TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C'`
-  return await ownRole(t, await temporaryDatabase(t, options), ODD_ROLE)
+  return await ownRole(t, await temporaryDatabase(t, await temporarySchema(t), options), ODD_ROLE)
 }
 
 t.test('a shop is the same in any environment', async (t) => {

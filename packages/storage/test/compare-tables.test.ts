@@ -4,8 +4,9 @@ import { Client } from 'pg'
 import t, { type Test } from 'tap'
 import { inspectDatabase } from '../src/inspect-database.ts'
 import { type DatabaseAddress, openStorage } from '../src/open-storage.ts'
-import { temporaryDatabase, testOnPostgres } from './engines.ts'
+import { temporarySchema, testOnPostgres } from './engines.ts'
 import { ownRole } from './postgres/own-role.ts'
+import { temporaryDatabase } from './postgres/temporary-database.ts'
 import { temporaryMigrations } from './temporary-migrations.ts'
 
 const NAME = 'what another program has changed in the tables of a module is found'
@@ -92,7 +93,7 @@ const COUNTED = {
 }
 
 testOnPostgres('a role with any rights compares, or the missing GRANT is named', async (t) => {
-  const place = await temporaryDatabase(t)
+  const place = await temporaryDatabase(t, await temporarySchema(t))
   const { url, role, schema, database, execute } = await ownRole(t, place)
   const { write } = await temporaryMigrations(t)
   const sets = [write('cart', COUNTED)]

@@ -46,11 +46,11 @@ export function testOnPostgres(
 }
 
 /** A schema of the test's own on the server, by its URL; dropped when the test ends. */
-export async function temporarySchema(t: Test, server = SERVER) {
+export async function temporarySchema(t: Test) {
   const schema = `test_${randomBytes(8).toString('hex')}`
-  const url = `${server}?schema=${schema}`
+  const url = `${SERVER}?schema=${schema}`
   const execute = async (text: string, values?: unknown[]) => {
-    const client = new Client({ connectionString: server, options: `-c search_path=${schema}` })
+    const client = new Client({ connectionString: SERVER, options: `-c search_path=${schema}` })
     await client.connect()
     try {
       return await client.query(text, values)
@@ -60,18 +60,4 @@ export async function temporarySchema(t: Test, server = SERVER) {
   }
   t.teardown(() => execute(`DROP SCHEMA IF EXISTS ${schema} CASCADE`))
   return { url, schema, execute }
-}
-
-/**
- * The same in a database of the test's own.
- * @param options of CREATE DATABASE
- */
-export async function temporaryDatabase(t: Test, options = '') {
-  const { execute } = await temporarySchema(t)
-  const database = `test_${randomBytes(8).toString('hex')}`
-  await execute(`CREATE DATABASE ${database} ${options}`)
-  t.teardown(() => execute(`DROP DATABASE ${database} WITH (FORCE)`))
-  const url = new URL(SERVER as string)
-  url.pathname = database
-  return { ...(await temporarySchema(t, url.href)), database }
 }
