@@ -86,15 +86,17 @@ async function findingsOf(registry: string, versions: Versions, npm: NpmOptions)
 
 const loosely = { includePrerelease: true, loose: true }
 
+/** Null if there is none, undefined if the registry does not say. */
 async function fixedVersion(
   name: string,
   version: string,
   range: string,
   npm: NpmOptions,
-): Promise<string | null> {
+): Promise<string | null | undefined> {
   const pacote = await loadPacote()
   const packument = await pacote.packument(name, npm).catch(() => undefined)
-  const later = Object.keys(packument?.versions ?? {}).filter(
+  if (packument === undefined) return undefined
+  const later = Object.keys(packument.versions ?? {}).filter(
     (one) => semver.gt(one, version) && !semver.prerelease(one) && !semver.satisfies(one, range, loosely),
   )
   return semver.sort(later)[0] ?? null
@@ -102,6 +104,12 @@ async function fixedVersion(
 
 function findingOf(advisory: Advisory): Finding {
   const { package: name, version, severity, title, url, fixed, broughtBy } = advisory
+  const without =
+    fixed === undefined
+      ? `Whether a newer version is without it is unknown: the registry did not list the versions of ${name}.`
+      : fixed === null
+        ? 'No newer version is known to be without it.'
+        : `Fixed in ${fixed}.`
   const modules = broughtBy.filter((id) => id !== 'host')
   const upgrades = [
     ...(modules.length > 0 ? [`"app module-upgrade ${modules.join(' ')}"`] : []),
@@ -110,7 +118,7 @@ function findingOf(advisory: Advisory): Finding {
   return {
     id: 'vulnerable',
     severity: 'warning',
-    message: `${name} ${version} has a known vulnerability (${severity}): ${title}. It comes with ${broughtBy.join(', ')}. ${fixed === null ? 'No newer version is known to be without it.' : `Fixed in ${fixed}.`}`,
+    message: `${name} ${version} has a known vulnerability (${severity}): ${title}. It comes with ${broughtBy.join(', ')}. ${without}`,
     hint: `Run ${upgrades.join(' and ')}. If the finding stays, ask the author. ${url}`,
     advisory,
     fixed: false,

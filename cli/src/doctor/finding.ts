@@ -21,8 +21,8 @@ export interface Advisory {
   readonly severity: string
   readonly title: string
   readonly url: string
-  /** The lowest newer version without it; null if there is none, or it is unknown. */
-  readonly fixed: string | null
+  /** The lowest newer version without it; null if there is none, absent if the registry did not say. */
+  readonly fixed: string | null | undefined
   /** The ids of the modules that bring the package, or `host`. */
   readonly broughtBy: readonly string[]
 }
