@@ -83,10 +83,10 @@ const COUNTED = {
   '003-count.postgres.sql': `
     CREATE TYPE cart_mood AS ENUM ('a');
     CREATE TABLE cart_count (id TEXT PRIMARY KEY, item TEXT REFERENCES cart_item, mood cart_mood);
-    CREATE FUNCTION cart_former() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-    CREATE TRIGGER cart_noted AFTER INSERT ON cart_count FOR EACH ROW EXECUTE /* ü */ PROCEDURE cart_former();
+    CREATE FUNCTION cart_previous() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER cart_noted AFTER INSERT ON cart_count FOR EACH ROW EXECUTE /* ü */ PROCEDURE cart_previous();
     DROP TRIGGER cart_noted ON cart_count;
-    DROP FUNCTION IF EXISTS cart_former();
+    DROP FUNCTION IF EXISTS cart_previous();
     CREATE FUNCTION cart_note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
     CREATE TRIGGER cart_noted AFTER INSERT ON cart_count FOR EACH ROW EXECUTE FUNCTION cart_note();
     INSERT INTO cart_count (id) VALUES ('a')`,
