@@ -10,7 +10,7 @@ export const command: Command = {
   options: [
     ['--with-config', 'also restore app.config.json'],
     ['--with-secret', 'also restore the secret, if the backup has it'],
-    ['--yes', YES],
+    ['--yes', `${YES}; without a terminal, an archive with a new source needs it`],
   ],
   examples: [
     'app restore ../shop.tgz',

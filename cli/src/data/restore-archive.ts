@@ -25,6 +25,7 @@ import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { checkArchive } from './check-archive.ts'
+import { confirmArchive } from './confirm-archive.ts'
 import { foreignLines, leftOut } from './foreign-objects.ts'
 import { previousFile, replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
@@ -84,6 +85,7 @@ async function restoreApplication(
   const present = await readConfig(directory)
   const database = await placeOf(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)
+  await confirmArchive(restore, folder, archivedLock, database)
   const next = nextGeneration(await lastLockFile(directory), await currentGeneration(directory))
   const lock: LockFile = { ...archivedLock, generation: next }
   await chmod(join(folder, CONFIG), 0o644)
@@ -138,10 +140,12 @@ async function placeOf(
 }
 
 async function restorePurged(
-  { directory, file, command }: Restore,
+  restore: Restore,
   folder: string,
   { module }: ArchiveManifest,
 ): Promise<Restored> {
+  const { directory, file, command } = restore
+  await confirmArchive(restore, folder, undefined, databaseAddress(await readConfig(directory)))
   const record = doneRecord('restore', basename(file), { command, module })
   const sets = await storedMigrations(directory)
   try {

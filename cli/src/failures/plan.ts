@@ -15,7 +15,10 @@ export const planChanged = define.refused(
 export const newSource = define.refused(
   'new-source',
   'No code has run: {names} {are}, and nobody has agreed to {them}.',
-  'Nothing was changed. Read the plan: add --dry-run. If you trust the source, add --yes.',
+  {
+    package: 'Nothing was changed. Read the plan: add --dry-run. If you trust the source, add --yes.',
+    archive: 'Nothing was changed. If you trust the archive and what it names, add --yes.',
+  },
 )
 
 export const downgradeRefused = define.refused(

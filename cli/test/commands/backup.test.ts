@@ -59,7 +59,7 @@ t.test('a backup of a running host restores all committed data elsewhere, with t
   await post(host.url, 2)
 
   const other = await another(root)
-  const restored = await other.run('restore', file)
+  const restored = await other.run('restore', file, '--yes')
   t.match(restored, {
     exitCode: 0,
     json: {
@@ -98,7 +98,7 @@ t.test('during writes, a backup has each transaction completely or not at all', 
   await Promise.all(writers)
   t.ok(written > 0)
   const other = await another(root)
-  t.match(await other.run('restore', file), { exitCode: 0 })
+  t.match(await other.run('restore', file, '--yes'), { exitCode: 0 })
   t.equal(findCorruption(join(other.directory, 'data', 'app.db')), undefined)
   await other.run('module-install')
   const { body } = await get(await runningHost(t, other.directory), '/entry')
@@ -121,7 +121,7 @@ t.test('a backup has the secret only with --with-secret', async (t) => {
   t.strictSame(json.parts, ['modules.lock.json', 'app.config.json', 'secret', 'data.db'])
   const secret = await readFile(join(directory, '.app', 'secret'), 'utf8')
   await writeFile(join(directory, '.app', 'secret'), 'another secret that is as long as it must be')
-  await run('restore', file)
+  await run('restore', file, '--yes')
   t.match(await readFile(join(directory, '.app', 'secret'), 'utf8'), /another/)
   t.match(await run('restore', file, '--with-secret'), { exitCode: 0 })
   t.equal(await readFile(join(directory, '.app', 'secret'), 'utf8'), secret)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -6,22 +6,9 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { readArchive } from '../../src/data/read-archive.ts'
 import { backedUp as backedUpEntries } from '../backed-up.ts'
-import { testApplication } from '../run-app.ts'
+import { type Parts, packArchive } from '../pack-archive.ts'
+import { runOnTerminal, testApplication } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
-import { tarball } from '../tarball.ts'
-
-type Parts = Record<string, Buffer>
-
-/** Writes an archive whose manifest is right about its parts. */
-async function packArchive(file: string, about: object, parts: Parts): Promise<string> {
-  const measured = Object.entries(parts).map(([name, body]) => {
-    return [name, { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }]
-  })
-  const manifest = JSON.stringify({ ...about, parts: Object.fromEntries(measured) })
-  const entries = Object.entries(parts).map(([path, body]) => ({ path, body }))
-  await writeFile(file, tarball([{ path: 'manifest.json', body: manifest }, ...entries]))
-  return file
-}
 
 /** An application with a module, and a backup of it whose parts can be changed. */
 async function backedUp(t: Test) {
@@ -181,4 +168,53 @@ t.test('what no migration makes is left out of a restored database, and named', 
     t.notOk(names.includes(name), name)
   t.ok(names.includes('entry'))
   t.match((await run('backup', 'verify', file)).json.foreign, { removed: [], differences: [] })
+})
+
+t.test('what an archive names is agreed to before anything is replaced', async (t) => {
+  const { root, directory, run, lock, pack } = await backedUp(t)
+  const ran = join(root, 'ran')
+  const evil = await sampleTarball(join(root, 'evil.tgz'), {
+    main: `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(ran)}, '')\nexport default {}`,
+  })
+  const { hello } = lock.modules
+  const other = { ...hello, spec: `file:${evil}` }
+  const tree = `sha512-${Buffer.alloc(64, 1).toString('base64')}`
+  const { enabled: _, ...host } = { ...other, package: '@mortise/host' }
+  const mortise = { ...hello, package: '@mortise/api-cart', spec: '@mortise/api-cart@^1.0.0', tree }
+  const dependencies = { 'node_modules/x': { name: 'evil', version: '1.0.0' } }
+  const cases: readonly [what: string, change: object, names: RegExp][] = [
+    ['the source of later versions', { modules: { hello: other } }, /hello \(file:.*evil\.tgz\) is a new/],
+    ['other files', { modules: { hello: { ...hello, tree } } }, /hello \(file:.*\) is a new/],
+    ['a package of a registry', { modules: { hello, x: { ...other, spec: 'npm:x@1' } } }, /x \(npm:x@1\)/],
+    ['a host', { host }, /host \(file:.*evil\.tgz\)/],
+    ['the name of Mortise', { modules: { cart: { ...mortise, spec: `file:${evil}` } } }, /cart \(file:/],
+    ['a dependency under it', { modules: { cart: { ...mortise, dependencies } } }, /cart \(@mortise/],
+    [
+      'a spec of two lines',
+      { modules: { hello: { ...other, spec: 'npm:x@1\n\u001b[2K!' } } },
+      /npm:x@1 \[2K!/,
+    ],
+  ]
+  const files = () =>
+    Promise.all(['modules.lock.json', 'data/app.db'].map((name) => readFile(join(directory, name))))
+  const before = await files()
+  for (const [what, change, message] of cases) {
+    const file = await pack({ 'modules.lock.json': json({ ...lock, ...change }) })
+    t.match(
+      await run('restore', file),
+      { exitCode: 4, json: { error: { code: 'new-source', message, hint: /^Nothing was changed/ } } },
+      what,
+    )
+    t.match(await runOnTerminal('n', 'restore', file, '--dir', directory), {
+      exitCode: 4,
+      said: /Trust it\? \[y\/N\]/,
+    })
+    t.strictSame(await files(), before, what)
+  }
+  t.match(await run('restore', await pack({})), { exitCode: 0 }, 'what was agreed to here is not asked about')
+  const shipped = { ...lock, modules: { 'api-cart': mortise } }
+  t.match(await run('restore', await pack({ 'modules.lock.json': json(shipped) })), { exitCode: 0 })
+  const file = await pack({ 'modules.lock.json': json({ ...lock, modules: { hello: other } }) })
+  t.match(await run('restore', file, '--yes'), { exitCode: 0 })
+  t.notOk(existsSync(ran), 'a restoration runs nothing')
 })

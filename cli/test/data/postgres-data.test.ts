@@ -1,13 +1,16 @@
 import { randomInt } from 'node:crypto'
-import { cp } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readLockFile } from '@mortise/host'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { readArchive } from '../../src/data/read-archive.ts'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
 import { noteVersions } from '../note-versions.ts'
+import { packArchive } from '../pack-archive.ts'
 import { skip, temporarySchema, useDatabase } from '../postgres-schema.ts'
-import { testApplication } from '../run-app.ts'
+import { runApp, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -138,6 +141,62 @@ t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   t.match(await run('module-install', '--yes', v1), { exitCode: 0 })
   t.equal(await count(), 3)
 })
+
+/** The archive at `file`, whose migrations of the module do more on PostgreSQL. */
+async function withEvilSql(root: string, file: string): Promise<string> {
+  const folder = join(root, 'parts')
+  await mkdir(folder)
+  const { parts: _, ...about } = await readArchive(file, folder)
+  const data = new Database(join(folder, 'data.db'))
+  data.exec(
+    `UPDATE "postgres/migration" SET up = up || '; CREATE TABLE note_evil (id BIGINT)' WHERE module = 'note'`,
+  )
+  data.close()
+  const names = (await readdir(folder)).filter((name) => name !== 'manifest.json')
+  const bodies = names.map(async (name) => [name, await readFile(join(folder, name))] as const)
+  return await packArchive(join(root, 'evil.tgz'), about, Object.fromEntries(await Promise.all(bodies)))
+}
+
+t.test('no SQL of an archive runs on PostgreSQL before it is agreed to', { skip }, async (t) => {
+  const { directory, root, run, write, count, execute } = await notes(t)
+  await write(3)
+  const saved = join(root, 'backup.tgz')
+  await run('backup', saved)
+  const evil = await withEvilSql(root, saved)
+  const tables = () => execute(`SELECT to_regclass('note_evil') AS evil, to_regclass('note') AS note`)
+  t.match(await run('restore', evil), { exitCode: 0 }, 'the store has the module')
+  t.equal(await count(), 3)
+  t.match(await tables(), [{ evil: null, note: 'note' }], 'its own SQL ran')
+
+  const other = await newApplication(join(root, 'other'))
+  const place = await temporarySchema(t)
+  await useDatabase(join(root, 'other'), place.url)
+  const refused = {
+    exitCode: 4,
+    json: { error: { code: 'new-source', message: /the SQL of note in the archive/ } },
+  }
+  t.match(await other('restore', evil), refused)
+  t.strictSame(
+    await place.execute(`SELECT nspname FROM pg_namespace WHERE nspname LIKE '${place.schema}%'`),
+    [],
+    'nothing was made',
+  )
+  t.match(await other('restore', saved, '--yes'), { exitCode: 0 })
+
+  const purged = await run('module-remove', '--purge', 'note')
+  const own = join(directory, purged.json.purged[0].archive)
+  const elsewhere = join(root, 'purged.tgz')
+  await cp(own, elsewhere)
+  for (const folder of await readdir(join(directory, '.app', 'store')))
+    if (folder.includes('note')) await rm(join(directory, '.app', 'store', folder), { recursive: true })
+  t.match(await run('restore', elsewhere), refused)
+  t.match(await run('restore', own), { exitCode: 0, json: { tables: ['note'] } }, 'its own archive')
+})
+
+async function newApplication(directory: string) {
+  await runApp('init', directory)
+  return (...argv: string[]) => runApp(...argv, '--dir', directory, '--json')
+}
 
 t.test('the archive before a down migration restores the rows', { skip }, async (t) => {
   const application = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')

@@ -56,14 +56,25 @@ async function confirmDowngrades({ input, plans, downgrades }: Planned): Promise
  * names the package with its hash: the one who put it there has agreed.
  */
 async function confirmSources({ input, newSources, external }: Planned): Promise<void> {
-  const { terminal, yes = false } = input
-  if (yes || newSources.length === 0) return
-  const names = newSources.join(' and ')
-  const [are, them] = newSources.length > 1 ? ['are new sources', 'them'] : ['is a new source', 'it']
+  await askForSources(newSources, input, external || input.dryRun ? undefined : 'package')
+}
+
+/**
+ * @param hint the advice of the refusal without a terminal; undefined if there is none
+ * @throws {Failure}
+ */
+export async function askForSources(
+  sources: readonly string[],
+  { terminal, yes = false }: Pick<Input, 'terminal' | 'yes'>,
+  hint: 'package' | 'archive' | undefined,
+): Promise<void> {
+  if (yes || sources.length === 0) return
+  const names = sources.join(' and ')
+  const [are, them] = sources.length > 1 ? ['are new sources', 'them'] : ['is a new source', 'it']
   if (terminal.interactive) {
     terminal.note('A module runs with all the rights of the application.')
     await confirm(terminal, yes, `${names} ${are}. Trust ${them}?`)
-  } else if (!external && !input.dryRun) throw newSource({ names, are, them })
+  } else if (hint !== undefined) throw newSource({ hint, names, are, them })
 }
 
 /** Whether code may run now. Without a terminal nobody has been asked, and a dry run is for reading. */

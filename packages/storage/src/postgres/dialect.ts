@@ -26,7 +26,7 @@ export interface PortableMigration extends MigrationFile {
 /** @throws {MigrationError} if a file is unreadable, refused, or missing for one of the engines */
 export async function readPortableSets(sets: readonly MigrationSet[]): Promise<ReadSet<PortableMigration>[]> {
   const [own, sqlite] = await Promise.all([readSets(sets, 'postgres'), readSets(sets, 'sqlite')])
-  for (const { set, files } of own) for (const file of files) await assertAllowed(set, file)
+  for (const { set, files } of own) for (const file of files) await assertAllowed(set.module, file)
   return own.map(({ set, files }, at) => ({
     set,
     files: files.map((file, index) => ({ ...file, sqlite: sqlite[at]?.files[index] as MigrationFile })),
@@ -34,7 +34,10 @@ export async function readPortableSets(sets: readonly MigrationSet[]): Promise<R
 }
 
 /** @throws {MigrationError} for a statement that belongs to the engine */
-async function assertAllowed({ module }: MigrationSet, { path, up, down }: MigrationFile): Promise<void> {
+export async function assertAllowed(
+  module: string,
+  { path, up, down }: Pick<MigrationFile, 'path' | 'up' | 'down'>,
+): Promise<void> {
   const reason = (await refusedMigration(up)) ?? (await refusedMigration(down ?? ''))
   if (reason !== undefined) throw new MigrationError(`${path} of ${module} is refused: ${reason}`)
 }
