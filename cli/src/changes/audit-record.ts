@@ -1,9 +1,7 @@
 import { hostname, userInfo } from 'node:os'
-import type { LockFile, OperatorRecord } from '@mortise/host'
+import type { BegunRecord, LockFile, OperatorRecord } from '@mortise/host'
 import { newId } from '@mortise/module-sdk'
 import { changesBetween } from './changes-between.ts'
-
-export type BegunRecord = Omit<OperatorRecord, 'outcome'>
 
 export function beginRecord(action: string, object: string, details: OperatorRecord['details']): BegunRecord {
   return {

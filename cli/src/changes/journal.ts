@@ -2,6 +2,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type AppliedMigration,
+  BegunRecord,
+  firstError,
+  GenerationNumber,
   isLockFile,
   type LockFile,
   type Outcome,
@@ -9,7 +12,6 @@ import {
   writeDurably,
   writePendingRecord,
 } from '@mortise/host'
-import type { BegunRecord } from './audit-record.ts'
 
 /**
  * A change in progress. All checks that can reject it come before this file is written. From then
@@ -47,15 +49,25 @@ export async function readJournal(directory: string): Promise<Journal | undefine
   return await readJsonFile(journalFile(directory), isJournal)
 }
 
+const text = { type: 'string' }
+const JournalFields = {
+  type: 'object',
+  required: ['command', 'record', 'previous', 'next', 'undo'],
+  properties: {
+    command: text,
+    record: BegunRecord,
+    external: GenerationNumber,
+    config: { type: 'object', required: ['previous', 'next'], properties: { previous: text, next: text } },
+    undo: {
+      type: 'array',
+      items: { type: 'object', required: ['module', 'name'], properties: { module: text, name: text } },
+    },
+  },
+}
+
 function isJournal(value: unknown): value is Journal {
-  const { command, record, previous, next, undo } = (value ?? {}) as Partial<Journal>
-  return (
-    typeof command === 'string' &&
-    typeof record === 'object' &&
-    isLockFile(previous) &&
-    isLockFile(next) &&
-    Array.isArray(undo)
-  )
+  const { previous, next } = (value ?? {}) as Partial<Journal>
+  return firstError(JournalFields, value) === undefined && isLockFile(previous) && isLockFile(next)
 }
 
 export async function removeJournal(directory: string): Promise<void> {

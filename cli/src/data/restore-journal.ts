@@ -1,12 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import {
   acquireFileLock,
+  BegunRecord,
   callRunningHost,
   configFile,
   type DatabaseAddress,
   databaseLockFile,
+  firstError,
   isLockFile,
   type LockFile,
   lockFilePath,
@@ -22,7 +24,6 @@ import {
   writeDurably,
   writePendingRecord,
 } from '@mortise/host'
-import type { BegunRecord } from '../changes/audit-record.ts'
 import { restorationFile } from '../changes/journal.ts'
 import { databaseServed, hostRunning } from '../failures/index.ts'
 
@@ -72,18 +73,44 @@ export async function completeRestoration(directory: string): Promise<string | u
 
 /** @throws {UnreadableFileError} */
 export const readRestoration = (directory: string): Promise<Restoration | undefined> =>
-  readJsonFile(restorationFile(directory), isRestoration)
+  readJsonFile(restorationFile(directory), (value): value is Restoration => isRestoration(directory, value))
 
-function isRestoration(value: unknown): value is Restoration {
-  const { command, record, lock, database, previous, files } = (value ?? {}) as Partial<Restoration>
-  return (
-    typeof command === 'string' &&
-    typeof record === 'object' &&
-    isLockFile(lock) &&
-    typeof database === 'object' &&
-    typeof previous === 'string' &&
-    Array.isArray(files)
-  )
+const text = { type: 'string' }
+const RestorationFields = {
+  type: 'object',
+  required: ['command', 'record', 'lock', 'database', 'previous', 'files'],
+  properties: {
+    command: text,
+    record: BegunRecord,
+    database: {
+      type: 'object',
+      properties: { file: text, url: text },
+      minProperties: 1,
+      maxProperties: 1,
+      additionalProperties: false,
+    },
+    previous: text,
+    files: { type: 'array', items: text, minItems: 1, maxItems: 4 },
+  },
+}
+const BESIDE = /^\.before-generation-\d+$/
+const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/
+
+/** It moves the files of the application, and its database, and no other. */
+function isRestoration(directory: string, value: unknown): value is Restoration {
+  const { lock, database, previous, files } = (value ?? {}) as Restoration
+  if (firstError(RestorationFields, value) !== undefined || !isLockFile(lock)) return false
+  const own = [lockFilePath(directory), configFile(directory), secretFile(directory)]
+  if ('url' in database) return SCHEMA.test(previous) && files.every((file) => isOneOf(own, file))
+  const { file } = database
+  const isBeside = previous.startsWith(file) && BESIDE.test(previous.slice(file.length))
+  return isBeside && file === resolve(file) && files.every((one) => one === file || isOneOf(own, one))
+}
+
+/** Whatever links the paths of their folders have. */
+function isOneOf(places: readonly string[], file: string): boolean {
+  const real = (place: string) => existsSync(dirname(place)) && realpathSync(dirname(place))
+  return places.some((place) => basename(place) === basename(file) && real(place) === real(file))
 }
 
 export const isRestorationLeft = (directory: string) => existsSync(restorationFile(directory))

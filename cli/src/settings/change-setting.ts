@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   assertHostSettings,
+  type BegunRecord,
   ConfigError,
   checkSettings,
   configFile,
@@ -15,7 +16,7 @@ import {
 } from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
-import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
+import { beginRecord } from '../changes/audit-record.ts'
 import { type Failure, secretSetting, settingGroup, settingRefused } from '../failures/index.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply/apply-change.ts'
 import { probeCandidates } from '../install/probe/probe-candidates.ts'

@@ -36,9 +36,9 @@ export interface AuditRecord {
 
 /** An operator's action, recorded outside of the database, which may be unavailable then. */
 export const OperatorRecord = Type.Object({
-  /** A TypeID. */
-  id: Type.String(),
-  at: Type.String(),
+  /** A TypeID. It names a file. */
+  id: Type.String({ pattern: '^[0-9A-Za-z_-]{1,100}$' }),
+  at: Type.String({ format: 'date-time' }),
   actor: Type.String(),
   action: Type.String(),
   object: Type.String(),
@@ -46,6 +46,10 @@ export const OperatorRecord = Type.Object({
   details: Type.Record(Type.String(), Type.Unknown()),
 })
 export type OperatorRecord = Static<typeof OperatorRecord>
+
+/** Its outcome is still to come. */
+export const BegunRecord = Type.Omit(OperatorRecord, ['outcome'])
+export type BegunRecord = Static<typeof BegunRecord>
 
 export interface AuditQuery {
   readonly limit: number

@@ -2,13 +2,8 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, type Storage, writeDurably } from '@mortise/storage'
 import { hasTable } from '../config/database-id.ts'
-import {
-  type AuditQuery,
-  type AuditRecord,
-  appendOnce,
-  type OperatorRecord,
-  readTrail,
-} from './audit-trail.ts'
+import { firstError } from '../config/first-error.ts'
+import { type AuditQuery, type AuditRecord, appendOnce, OperatorRecord, readTrail } from './audit-trail.ts'
 
 // An operator's command first writes its record to a durable file in the application folder. The
 // next host or command that has the database open imports it. So a record survives an unavailable
@@ -51,14 +46,7 @@ export async function readPendingRecords(
   return records
 }
 
-function isRecord(value: unknown): value is OperatorRecord {
-  const { details, ...texts } = (value ?? {}) as Partial<OperatorRecord>
-  const { id, at, actor, action, object, outcome } = texts
-  return (
-    typeof details === 'object' &&
-    [id, at, actor, action, object, outcome].every((text) => typeof text === 'string')
-  )
-}
+const isRecord = (value: unknown): value is OperatorRecord => firstError(OperatorRecord, value) === undefined
 
 /** Imports the waiting records into the database, once it has the table for them. */
 export async function importPendingRecords(directory: string, storage: Storage): Promise<void> {

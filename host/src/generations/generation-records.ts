@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
-import { isLockFile, type LockFile } from '../modules/lock-file.ts'
+import { firstError } from '../config/first-error.ts'
+import { GenerationNumber, isLockFile, type LockFile } from '../modules/lock-file.ts'
 
 /** A set of modules that was current: `.app/generations/<generation>.json`. */
 export interface Generation {
@@ -87,6 +88,7 @@ async function numbersOf(directory: string): Promise<number[]> {
   })
   return names
     .flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+    .filter((number) => firstError(GenerationNumber, number) === undefined)
     .sort((one, other) => one - other)
 }
 

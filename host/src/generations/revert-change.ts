@@ -13,10 +13,18 @@ import {
   replaceFile,
   writeDurably,
 } from '@mortise/storage'
+import { Type } from '@sinclair/typebox'
 import { configFile } from '../config/config.ts'
-import type { OperatorRecord } from '../events/audit-trail.ts'
+import { firstError } from '../config/first-error.ts'
+import { OperatorRecord } from '../events/audit-trail.ts'
 import { writePendingRecord } from '../events/pending-records.ts'
-import { isLockFile, type LockFile, readLockFile, writeLockFile } from '../modules/lock-file.ts'
+import {
+  GenerationNumber,
+  isLockFile,
+  type LockFile,
+  readLockFile,
+  writeLockFile,
+} from '../modules/lock-file.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** The changes of a switch. It can be sent to a thread. */
@@ -107,9 +115,18 @@ export async function completeRevert(directory: string): Promise<void> {
   if (decided !== undefined) await carryOut(directory, decided)
 }
 
-const isDecided = (value: unknown): value is Revert => {
-  const { next, back, record } = (value ?? {}) as Partial<Revert>
-  return isLockFile(next) && isLockFile(back) && typeof record?.id === 'string'
+const DecidedFields = Type.Object({
+  isRecorded: Type.Boolean(),
+  command: Type.String(),
+  takesBack: GenerationNumber,
+  reason: Type.String(),
+  record: OperatorRecord,
+  config: Type.Optional(Type.Object({ previous: Type.String(), next: Type.String() })),
+})
+
+function isDecided(value: unknown): value is Revert {
+  const { next, back } = (value ?? {}) as Partial<Revert>
+  return firstError(DecidedFields, value) === undefined && isLockFile(next) && isLockFile(back)
 }
 
 /** Does nothing if there is another change meanwhile. */

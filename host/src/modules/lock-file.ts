@@ -184,16 +184,13 @@ const isValid = (schema: TSchema, value: unknown) => firstError(schema, value) =
 
 /** Whether a record of the application holds a lock, by the properties that every version reads. */
 export function isLockFile(value: unknown): value is LockFile {
-  const { generation, modules } = (value ?? {}) as Partial<LockFile>
+  const { generation, modules, host } = (value ?? {}) as Partial<LockFile>
   if (!isValid(GenerationNumber, generation) || typeof modules !== 'object' || modules === null) return false
   const { package: name, version, tree } = packageProperties
-  return Object.entries(modules).every(
-    ([id, locked]) =>
-      isModuleId(id) &&
-      isValid(name, locked?.package) &&
-      isValid(version, locked?.version) &&
-      isValid(tree, locked?.tree),
-  )
+  const isPackage = (locked: LockedPackage | null) =>
+    isValid(name, locked?.package) && isValid(version, locked?.version) && isValid(tree, locked?.tree)
+  const all = Object.entries(modules)
+  return (host === undefined || isPackage(host)) && all.every(([id, one]) => isModuleId(id) && isPackage(one))
 }
 
 /** The modules whose code the host loads. */
