@@ -81,7 +81,17 @@ export {
   VisibleText,
   walkQuery,
 } from './schemas.ts'
-export { byEngine, type Engine, forUpdate, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
+export {
+  byEngine,
+  columnsOf,
+  type Engine,
+  forUpdate,
+  identifier,
+  join,
+  Sql,
+  type SqlValue,
+  sql,
+} from './sql.ts'
 export {
   type Database,
   DatabaseError,

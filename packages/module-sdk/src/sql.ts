@@ -94,6 +94,35 @@ function around(count: number, separator: string): readonly string[] {
   return kept
 }
 
+/**
+ * Columns and their values by name, for an INSERT that cannot mix them up:
+ * ``const columns = columnsOf('id', 'owner')``, then
+ * ``sql`INSERT INTO note (${columns.names}) VALUES (${columns.values({ id, owner })})` ``. A value of
+ * `['size', 'BIGINT']` is CAST: in a SELECT or in several rows PostgreSQL takes a NULL for text.
+ */
+export function columnsOf<Name extends string>(...columns: readonly (Name | readonly [Name, 'BIGINT'])[]) {
+  const names = columns.map((column) => (typeof column === 'string' ? column : column[0]))
+  const places = columns.map((column) =>
+    typeof column === 'string' ? ['', ''] : ['CAST(', ` AS ${column[1]})`],
+  )
+  const between = places.map(
+    ([before], index) => `${index === 0 ? '' : `${places[index - 1]?.[1]}, `}${before}`,
+  )
+  const strings = literal([...between, places.at(-1)?.[1] ?? ''])
+  return {
+    names: new Sql(literal(join(names.map(identifier)).strings), []),
+    values(row: Readonly<Record<Name, SqlValue>>): Sql {
+      const values: SqlValue[] = []
+      for (const name of names) {
+        const value = row[name]
+        assertStorable(value)
+        values.push(value)
+      }
+      return new Sql(strings, values)
+    },
+  }
+}
+
 /** A table or column name as a fragment: lower snake case, at most 63 characters. */
 export function identifier(name: string): Sql {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new TypeError(`"${name}" is not a SQL identifier`)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { byEngine, identifier, join, sql } from '../src/sql.ts'
+import { byEngine, columnsOf, identifier, join, sql } from '../src/sql.ts'
 
 t.test('values are bound, whatever they hold', async (t) => {
   const evil = "'; DROP TABLE cart; --"
@@ -33,6 +33,24 @@ t.test('a composed query has one text for each shape, so that its statement is p
   const other = (ids: readonly number[]) =>
     sql`DELETE FROM cart WHERE ${join(ids.map((id) => sql`id = ${id}`))}`
   t.equal(other([1, 2]).strings.join('?'), 'DELETE FROM cart WHERE id = ?, id = ?')
+})
+
+t.test('columns have their values by name, and a query with them has one text', async (t) => {
+  const { names, values } = columnsOf('id', 'owner', 'size')
+  const insert = (row: Parameters<typeof values>[0]) =>
+    sql`INSERT INTO note (${names}) VALUES (${values(row)})`
+  const first = insert({ owner: 'me', size: 1, id: 'a' })
+  t.equal(first.strings.join('?'), 'INSERT INTO note (id, owner, size) VALUES (?, ?, ?)')
+  t.same(first.values, ['a', 'me', 1])
+  t.equal(insert({ id: 'b', owner: 'me', size: null }).strings, first.strings)
+  const cast = columnsOf(['size', 'BIGINT'], 'id', ['made', 'BIGINT'])
+  t.equal(
+    cast.values({ id: 'b', made: 1, size: null }).strings.join('?'),
+    'CAST(? AS BIGINT), ?, CAST(? AS BIGINT)',
+  )
+  // @ts-expect-error a column without a value
+  t.throws(() => insert({ id: 'c', owner: 'me' }), TypeError)
+  t.throws(() => columnsOf('id; DROP TABLE note'), TypeError)
 })
 
 t.test('join() uses the given separator and needs a fragment', async (t) => {
