@@ -22,14 +22,8 @@ const banned = new RegExp(
   'gi',
 )
 
-/** Text that stays as it is: what is stored under a name of old, and what others wrote. */
-const kept: readonly [path: RegExp, text: RegExp][] = [
-  [/^cli\/test\/language\.test\.ts$/, /[\s\S]*/],
-  [/^host\/src\/config\/secrets\.ts$/, /previous\|former/], // files of earlier versions
-  [/^host\/test\/config\/secrets\.test\.ts$/, /former /g],
-  [/./, /mortise_reaction\b|'009-reaction'/g], // applied migrations never change
-  [/^\.changeset\//, /`[^`]+`/g], // the names before a change
-]
+/** Text that stays as it is. */
+const kept: readonly [path: RegExp, text: RegExp][] = [[/^cli\/test\/language\.test\.ts$/, /[\s\S]*/]]
 
 /** Files that other tools write, that never change, or whose words are not ours. */
 const foreign =

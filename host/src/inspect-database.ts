@@ -6,7 +6,7 @@ import {
   type LedgerEntry,
   type MigrationSet,
 } from '@mortise/storage'
-import { type DatabaseId, findDatabaseId, hasTable } from './config/database-id.ts'
+import { type DatabaseId, findDatabaseId, isMigrated } from './config/database-id.ts'
 import { countDeadLetters } from './events/failed-event-queries.ts'
 import { countFailedJobs } from './events/job-queries.ts'
 
@@ -32,10 +32,9 @@ export async function inspectDatabase(
 ): Promise<DatabaseInspection | undefined> {
   const read = function* (ledger: readonly LedgerEntry[]): Transaction<Own> {
     const databaseId = yield* findDatabaseId(ledger)
-    const hasEvents = hasTable(ledger, 'mortise_reaction')
-    const dead = hasEvents ? yield* many<Own['dead'][number]>(countDeadLetters) : []
-    const hasJobs = hasTable(ledger, 'mortise_job')
-    const failedJobs = hasJobs ? yield* many<Own['failedJobs'][number]>(countFailedJobs) : []
+    if (!isMigrated(ledger)) return { databaseId, dead: [], failedJobs: [] }
+    const dead = yield* many<Own['dead'][number]>(countDeadLetters)
+    const failedJobs = yield* many<Own['failedJobs'][number]>(countFailedJobs)
     return { databaseId, dead, failedJobs }
   }
   const found = await inspect(place, sets, read, quick)

@@ -106,7 +106,7 @@ async function isServed(directory: string, url: string): Promise<boolean> {
   try {
     const place = await callRunningHost(directory, 'place').catch(() => undefined)
     if (place !== undefined) return isDeepStrictEqual(place, await readPlace(storage))
-    // The host has lost its database, or is older than this operation.
+    // The host has lost its database.
     return (await readDatabaseId(storage)) === (await readIdentity(directory))?.database?.id
   } finally {
     await storage.close()

@@ -2,7 +2,6 @@ import {
   callApplication,
   callRunningHost,
   differences,
-  HostRefusedError,
   hostLabel,
   isLoaded,
   type ServingHost,
@@ -34,9 +33,9 @@ export async function differingHosts(directory: string) {
     .filter((host) => host.differences.length > 0)
 }
 
-/** An older host does not know other hosts, and one without its database does not know them now. */
+/** A host without its database does not know them now. */
 function unknownHosts(error: unknown): undefined {
-  if (!(error instanceof HostRefusedError || error instanceof StorageUnreachableError)) throw error
+  if (!(error instanceof StorageUnreachableError)) throw error
 }
 
 /**

@@ -14,7 +14,7 @@ export const databaseRefused = define.unexpected(
 
 export const databaseUnfit = define.usage(
   'database-unfit',
-  'PostgreSQL cannot be used as it is set up: {reason}.',
+  'The database cannot be used as it is: {reason}.',
   'Nothing was changed. Correct that, or "database" in app.config.json or APP_DATABASE, then run the command again.',
 )
 

@@ -3,7 +3,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 /**
  * The variables that override settings in the running host: a file that a command writes changes
- * nothing there. Empty without a host. Of an older host they are unknown.
+ * nothing there. Empty if no host responds.
  */
 export const hostVariables = async (directory: string): Promise<readonly string[]> =>
   (await callRunningHost(directory, 'variables').catch(() => undefined))?.names ?? []

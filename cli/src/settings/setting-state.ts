@@ -61,9 +61,8 @@ export function parseValue(text: string, schema: Schema): readonly [unknown, ...
   }
 }
 
-/** What the running host uses otherwise, without secrets. Empty if no host runs. */
+/** What the running host uses otherwise, without secrets. Empty if no host responds. */
 export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
-  // An older host does not know this call.
   const response = await callRunningHost(directory, 'settings').catch(() => undefined)
   if (response === undefined) return []
   const schemas = new Map(hostSettings().map(({ key, schema }) => [key, schema]))

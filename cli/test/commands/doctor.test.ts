@@ -210,7 +210,7 @@ t.test('the schema is compared with the packages', async (t) => {
     opened.close()
   }
   edit(
-    `INSERT INTO mortise_migration (module, name, checksum, applied_at) VALUES ('hello', '002-more', 'x', 1)`,
+    `INSERT INTO mortise_migration (module, name, checksum, applied_at, tables) VALUES ('hello', '002-more', 'x', 1, 'hello')`,
   )
   t.match(await doctor(), { exitCode: 0, findings: [{ id: 'schema-ahead', severity: 'info' }] })
   edit(`DELETE FROM mortise_migration WHERE name = '002-more'`)
@@ -226,6 +226,19 @@ t.test('the schema is compared with the packages', async (t) => {
     findings: [{ id: 'database-orphans', message: /1 rows of the table hello/, fixed: false }],
   })
   t.match(await doctor('--quick'), { exitCode: 0, findings: [] }, 'not the rows')
+})
+
+t.test('an application of a development version is refused, with what to do', async (t) => {
+  const { run, doctor, database } = await withHello(t)
+  const file = new SqliteDatabase(database)
+  file.exec(`UPDATE mortise_migration SET name = '001-guest' WHERE name = '001-host'`)
+  file.close()
+  const message = /a development version before 1.0 made this application.* make a new application/
+  for (const words of [['start'], ['audit'], ['module-remove', '--purge', 'hello', '--yes']]) {
+    const { exitCode, json } = await run(...words)
+    t.match({ exitCode, ...json.error }, { exitCode: 2, code: 'database-unfit', message }, words.join(' '))
+  }
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'database-unfit', message, fixed: false }] })
 })
 
 t.test('a database with mostly free pages is reported, with the way to free them', async (t) => {

@@ -24,9 +24,10 @@ async function failOn(
       const subject = id.slice(0, 1)
       const event = JSON.stringify({ id, type: 'note.added', subject, position })
       yield* run(sql`
-        INSERT INTO mortise_subscription VALUES (${module}, 0, '', 0) ON CONFLICT DO NOTHING`)
+        INSERT INTO mortise_subscription (name, position, holder, held_until) VALUES (${module}, 0, '', 0)
+        ON CONFLICT DO NOTHING`)
       yield* run(sql`
-        INSERT INTO mortise_reaction (subscription, position, event_id, subject, event, attempts, next_at, state, error)
+        INSERT INTO mortise_failed_event (subscription, position, event_id, subject, event, attempts, next_at, state, error)
         VALUES (${module}, ${position}, ${id}, ${subject}, ${event}, 3, ${state === 'dead' ? null : Date.UTC(2100)},
           ${state}, ${'Error: no\nluck'})`)
     }

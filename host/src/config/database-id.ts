@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs'
 import { many, maybeOne, run, sql, type Transaction } from '@mortise/module-sdk'
-import { type AppliedMigration, changeDatabaseFile, readDatabaseFile, type Storage } from '@mortise/storage'
+import {
+  type AppliedMigration,
+  changeDatabaseFile,
+  readDatabaseFile,
+  type Storage,
+  StorageUnfitError,
+} from '@mortise/storage'
 
 /** The id of a database; null without an id, undefined without an application in it. */
 export type DatabaseId = string | null | undefined
@@ -8,26 +14,26 @@ export type DatabaseId = string | null | undefined
 /** Tables with rows that belong to one database and never move with other data. */
 export const keptTables = ['mortise_identity']
 
-/** The host's migrations that make tables which a command may find missing. */
-const makers = {
-  mortise_host: '002-host',
-  mortise_audit: '007-audit',
-  mortise_reaction: '009-reaction',
-  mortise_lease: '005-lease',
-  mortise_identity: '010-identity',
-  mortise_job: '012-job',
-} as const
-
-/** False for a database migrated by an older host, or not at all. */
-export const hasTable = (applied: readonly AppliedMigration[], table: keyof typeof makers): boolean =>
-  applied.some(({ module, name }) => module === 'host' && name === makers[table])
+/**
+ * Whether the host has made its tables.
+ * @param applied the migrations in the ledger
+ * @throws {StorageUnfitError} if they are those of a development version
+ */
+export function isMigrated(applied: readonly AppliedMigration[]): boolean {
+  const first = applied.find(({ module }) => module === 'host')
+  if (first === undefined || first.name === '001-host') return first !== undefined
+  throw new StorageUnfitError(
+    'a development version before 1.0 made this application, and its tables differ: ' +
+      'export its data with that version, and make a new application',
+  )
+}
 
 export const recordedId = sql`SELECT id FROM mortise_identity`
 
-/** @param applied the migrations in the ledger */
+/** @throws {StorageUnfitError} for the database of a development version */
 export function* findDatabaseId(applied: readonly AppliedMigration[]): Transaction<DatabaseId> {
   if (applied.length === 0) return undefined
-  if (!hasTable(applied, 'mortise_identity')) return null
+  if (!isMigrated(applied)) return null
   return (yield* maybeOne<{ id: string }>(recordedId))?.id ?? null
 }
 

@@ -18,7 +18,7 @@ export interface Secrets {
   readonly previousSecrets: readonly PreviousSecret[]
 }
 
-const previousLine = /^(?:previous|former) ([\w-]+) until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/
+const previousLine = /^previous ([\w-]+) until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/
 
 export function parseSecrets(text: string): Secrets {
   const lines = text.trim().split('\n')

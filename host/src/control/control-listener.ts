@@ -5,7 +5,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { dirname } from 'node:path'
 import { acquireFileLock, type FileLock, StorageBusyError } from '@mortise/storage'
 import { http } from '../config/node-http.ts'
-import { assertNoHost, controlSocket, hostLockFile, type Place } from './control-socket.ts'
+import { controlSocket, hostLockFile, type Place } from './control-socket.ts'
 import { pidFile } from './host-process.ts'
 import { PHASE_HEADER, type Phase } from './phase.ts'
 
@@ -57,8 +57,6 @@ export class ControlListener {
     if (lock === undefined) throw new StorageBusyError(`another host runs the application in ${directory}`)
     const listener = new ControlListener(lock)
     try {
-      // A host of an earlier version has no lock.
-      await assertNoHost(directory, socket)
       await rm(socket, { force: true })
       await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
       listener.#server.once('close', () => drop(pidFile(socket)))

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { StorageBusyError } from '@mortise/storage'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS); a worker's is longer. */
 const MAX_PATH_BYTES = 96
@@ -35,8 +32,7 @@ function hostSocket(directory: string): string {
 }
 
 /**
- * The sockets of hosts, whether or not a process listens. Likeliest first: a machine's name changes,
- * and an older host named the socket differently.
+ * The sockets of hosts, whether or not a process listens. Likeliest first: a machine's name changes.
  */
 export async function controlSockets(directory: string): Promise<string[]> {
   const own = controlSocket(directory)
@@ -60,20 +56,6 @@ export const isOfWorker = (socket: string): boolean => /-\d{1,3}\.sock$/.test(so
 /** The lock of a process that has a socket. A host and a supervisor of one folder exclude each other. */
 export const hostLockFile = (directory: string, place: Place): string =>
   controlSocket(directory, place === 'supervisor' ? 'host' : place).replace(/\.sock$/, '.lock')
-
-/** @throws {StorageBusyError} if a process listens on `path` */
-export async function assertNoHost(directory: string, path: string): Promise<void> {
-  const socket = connect(path)
-  try {
-    await once(socket, 'connect')
-  } catch (error) {
-    // EAGAIN: the queue of connections is full, so the host exists and hangs.
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
-  } finally {
-    socket.destroy()
-  }
-  throw new StorageBusyError(`another host runs the application in ${directory}`)
-}
 
 const shortHash = (text: string, length: number) =>
   createHash('sha256').update(text).digest('hex').slice(0, length)

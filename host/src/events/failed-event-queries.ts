@@ -41,12 +41,12 @@ export type ChosenEvent = Pick<FailedEvent, 'module' | 'event' | 'type' | 'subje
 
 /** Selects `module` and `dead`, the number of dead letters, for modules that have any. */
 export const countDeadLetters = sql`
-  SELECT subscription AS module, count(*) AS dead FROM mortise_reaction WHERE state = 'dead'
+  SELECT subscription AS module, count(*) AS dead FROM mortise_failed_event WHERE state = 'dead'
   GROUP BY subscription ORDER BY subscription`
 
 export function readSubscriptions(): Transaction<SubscriptionState[]> {
   const count = (state: FailedEvent['state']) => sql`
-    (SELECT count(*) FROM mortise_reaction WHERE subscription = name AND state = ${state})`
+    (SELECT count(*) FROM mortise_failed_event WHERE subscription = name AND state = ${state})`
   return many<SubscriptionState>(sql`
     SELECT name AS module, (SELECT coalesce(max(position), 0) FROM mortise_event) - position AS behind,
       ${count('waiting')} AS waiting, ${count('dead')} AS dead
@@ -58,7 +58,7 @@ export function* readFailedEvents(limit: number): Transaction<EventHandlerState>
   const subscriptions = yield* readSubscriptions()
   const rows = yield* many<Row & Omit<FailedEvent, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
     SELECT subscription AS module, event, state, attempts, error, next_at AS "nextAt"
-    FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${Math.min(limit, MOST_ROWS)}`)
+    FROM mortise_failed_event WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${Math.min(limit, MOST_ROWS)}`)
   const failed = rows.map(({ nextAt, ...row }) => {
     return { ...row, ...chosen(row), nextAttemptAt: nextAt === null ? null : timestamp(nextAt) }
   })
@@ -68,7 +68,7 @@ export function* readFailedEvents(limit: number): Transaction<EventHandlerState>
 /** With all their attempts: the earliest of each subject first, the others after it. */
 export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
-    UPDATE mortise_reaction SET state = 'waiting', attempts = 0, next_at = NULL
+    UPDATE mortise_failed_event SET state = 'waiting', attempts = 0, next_at = NULL
     WHERE ${condition(choice)} RETURNING subscription AS module, event`)
   yield* arrange()
   return rows.map(chosen)
@@ -77,14 +77,14 @@ export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
 /** Discards failed events; the events behind them continue. */
 export function* discard(choice: FailedChoice & { readonly event: string }): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
-    DELETE FROM mortise_reaction WHERE ${condition(choice)} RETURNING subscription AS module, event`)
+    DELETE FROM mortise_failed_event WHERE ${condition(choice)} RETURNING subscription AS module, event`)
   if (rows.length > 0) yield* arrange()
   return rows.map(chosen)
 }
 
 /** Deletes a module's cursor: after its next installation the module begins with new events. */
 export function* deleteSubscription(module: string): Transaction<void> {
-  yield* run(sql`DELETE FROM mortise_reaction WHERE subscription = ${module}`)
+  yield* run(sql`DELETE FROM mortise_failed_event WHERE subscription = ${module}`)
   yield* run(sql`DELETE FROM mortise_subscription WHERE name = ${module}`)
 }
 
@@ -108,9 +108,9 @@ function condition({ event, module }: FailedChoice): Sql {
 /** Makes the earliest waiting event of each subject due, and no other. */
 function* arrange(): Transaction<void> {
   yield* run(sql`
-    UPDATE mortise_reaction SET next_at = CASE WHEN next_at IS NULL THEN ${now} END
+    UPDATE mortise_failed_event SET next_at = CASE WHEN next_at IS NULL THEN ${now} END
     WHERE state = 'waiting' AND (next_at IS NULL) <> EXISTS (
-      SELECT 1 FROM mortise_reaction AS earlier
-      WHERE earlier.subscription = mortise_reaction.subscription AND earlier.subject = mortise_reaction.subject
-        AND earlier.state = 'waiting' AND earlier.position < mortise_reaction.position)`)
+      SELECT 1 FROM mortise_failed_event AS earlier
+      WHERE earlier.subscription = mortise_failed_event.subscription AND earlier.subject = mortise_failed_event.subject
+        AND earlier.state = 'waiting' AND earlier.position < mortise_failed_event.position)`)
 }

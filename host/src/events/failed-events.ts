@@ -20,35 +20,35 @@ export class FailedEvents {
   /** Whether an event of this subject must queue. */
   *hasSubject(subject: string): Transaction<boolean> {
     const waiting = yield* maybeOne(sql`
-      SELECT 1 FROM mortise_reaction
+      SELECT 1 FROM mortise_failed_event
       WHERE subscription = ${this.#subscription} AND subject = ${subject} AND state = 'waiting' LIMIT 1`)
     return waiting !== undefined
   }
 
   *queue(event: Event): Transaction<void> {
     yield* run(sql`
-      INSERT INTO mortise_reaction (subscription, position, event_id, subject, event, attempts, state)
+      INSERT INTO mortise_failed_event (subscription, position, event_id, subject, event, attempts, state)
       VALUES (${this.#subscription}, ${event.position}, ${event.id}, ${event.subject}, ${JSON.stringify(event)}, 0, 'waiting')`)
   }
 
   /** Selects the `DueEvent` that has been due for longest, if any. */
   due(): Sql {
     return sql`
-      SELECT event, attempts FROM mortise_reaction
+      SELECT event, attempts FROM mortise_failed_event
       WHERE subscription = ${this.#subscription} AND next_at <= ${now} ORDER BY next_at, position LIMIT 1`
   }
 
   /** Makes due what a clock ahead of time has postponed. */
   *makeDue(pauses: readonly number[]): Transaction<void> {
     yield* run(sql`
-      UPDATE mortise_reaction SET next_at = ${now}
+      UPDATE mortise_failed_event SET next_at = ${now}
       WHERE subscription = ${this.#subscription} AND ${isPostponed(sql`next_at`, pauses)}`)
   }
 
   /** Ends an event, and makes the next of its subject due. False if another host has done that. */
   *settle({ position, subject }: Event): Transaction<boolean> {
     const taken = yield* run(sql`
-      DELETE FROM mortise_reaction
+      DELETE FROM mortise_failed_event
       WHERE subscription = ${this.#subscription} AND position = ${position} AND state = 'waiting'`)
     if (taken > 0) yield* this.#follow(subject)
     return taken > 0
@@ -67,7 +67,7 @@ export class FailedEvents {
   ): Transaction<void> {
     const nextAt = delay === undefined ? sql`NULL` : sql`${now} + ${delay}`
     const postponed = yield* run(sql`
-      UPDATE mortise_reaction SET attempts = attempts + 1, error = ${error}, next_at = ${nextAt},
+      UPDATE mortise_failed_event SET attempts = attempts + 1, error = ${error}, next_at = ${nextAt},
         state = ${delay === undefined ? 'dead' : 'waiting'}
       WHERE subscription = ${this.#subscription} AND position = ${position} AND attempts = ${attempts}
         AND state = 'waiting'`)
@@ -77,9 +77,9 @@ export class FailedEvents {
   /** Makes the earliest waiting event of a subject due. */
   *#follow(subject: string): Transaction<void> {
     yield* run(sql`
-      UPDATE mortise_reaction SET next_at = ${now}
+      UPDATE mortise_failed_event SET next_at = ${now}
       WHERE subscription = ${this.#subscription} AND position = (
-        SELECT min(position) FROM mortise_reaction
+        SELECT min(position) FROM mortise_failed_event
         WHERE subscription = ${this.#subscription} AND subject = ${subject} AND state = 'waiting')`)
   }
 }

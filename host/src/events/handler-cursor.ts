@@ -2,7 +2,7 @@ import { now, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
 import { lasts } from './handler-times.ts'
 
 export interface CursorState {
-  /** Every event up to here is done, or waits in `mortise_reaction`. */
+  /** Every event up to here is done, or waits in `mortise_failed_event`. */
   readonly position: number
   /** How long the lease of another host may still last, in milliseconds. */
   readonly heldFor: number
@@ -47,7 +47,7 @@ export class Subscription {
     return sql`
       SELECT position, ${now} AS now,
         CASE WHEN holder <> ${this.#holder} AND ${this.#isHeld} THEN held_until - ${now} ELSE 0 END AS "heldFor",
-        (SELECT min(next_at) FROM mortise_reaction WHERE subscription = ${this.#name}) - ${now} AS "dueIn"
+        (SELECT min(next_at) FROM mortise_failed_event WHERE subscription = ${this.#name}) - ${now} AS "dueIn"
       FROM mortise_subscription WHERE name = ${this.#name}`
   }
 

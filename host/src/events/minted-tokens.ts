@@ -1,7 +1,7 @@
 import { many, sql, type Transaction } from '@mortise/module-sdk'
 import { MOST_ROWS, type Storage } from '@mortise/storage'
 import { secondsOfLifetime } from '../callers/lifetime.ts'
-import { hasTable } from '../config/database-id.ts'
+import { isMigrated } from '../config/database-id.ts'
 import { readPendingRecords } from './pending-records.ts'
 
 /** When the last token of `app token` expires, in epoch milliseconds; null if none was minted. */
@@ -10,7 +10,7 @@ export async function lastTokenExpiry(directory: string, storage?: Storage): Pro
   const times = pending
     .filter(({ action }) => action === 'token')
     .map(({ at, details }) => expiryOf(Date.parse(at), details))
-  if (storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')) {
+  if (storage !== undefined && isMigrated(await storage.applied())) {
     let before = Number.MAX_SAFE_INTEGER
     for (let isWhole = false; !isWhole; ) {
       const rows = await storage.snapshot(() => mintedBefore(before), { long: true })

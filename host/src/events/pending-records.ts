@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, type Storage, writeDurably } from '@mortise/storage'
-import { hasTable } from '../config/database-id.ts'
+import { isMigrated } from '../config/database-id.ts'
 import { firstError } from '../config/first-error.ts'
 import { type AuditQuery, type AuditRecord, appendOnce, OperatorRecord, readTrail } from './audit-trail.ts'
 
@@ -51,7 +51,7 @@ const isRecord = (value: unknown): value is OperatorRecord => firstError(Operato
 /** Imports the waiting records into the database, once it has the table for them. */
 export async function importPendingRecords(directory: string, storage: Storage): Promise<void> {
   const records = await readPendingRecords(directory)
-  if (records.length === 0 || !hasTable(await storage.applied(), 'mortise_audit')) return
+  if (records.length === 0 || !isMigrated(await storage.applied())) return
   await storage.transaction(function* () {
     for (const record of records) yield* appendOnce(record)
   })
@@ -65,7 +65,7 @@ export async function readAudit(
   query: AuditQuery,
 ): Promise<AuditRecord[]> {
   await (storage && importPendingRecords(directory, storage).catch(() => {}))
-  const hasTrail = storage !== undefined && hasTable(await storage.applied(), 'mortise_audit')
+  const hasTrail = storage !== undefined && isMigrated(await storage.applied())
   const records = hasTrail ? await storage.snapshot(() => readTrail(query), { long: true }) : []
   const waiting = query.before === undefined ? await readPendingRecords(directory) : []
   const { object } = query

@@ -95,8 +95,8 @@ export interface HostOptions {
   /** In contract order, providers first. */
   readonly modules: readonly RegisteredModule[]
   /**
-   * Refuses what tests must find, and what a module that was installed by an older host may do: routes
-   * without response schemas.
+   * Refuses what tests must find, and what an installed module may do: routes without response
+   * schemas.
    */
   readonly strict?: boolean
   /** Refuses two routes with one operationId: for what is not installed yet. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, Loop, now, type Rest, run, sql } from '@mortise/module-sdk'
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { hasTable } from '../config/database-id.ts'
+import { isMigrated } from '../config/database-id.ts'
 import { isLoaded } from '../modules/module-state.ts'
 import { hostLabel, type ServingHost, servedModule, servesSame } from './serving-host.ts'
 
@@ -98,7 +98,7 @@ export class HostHeartbeats {
 /** The other hosts that may serve from a database now. */
 export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
   if (!storage.isShared) return []
-  return hasTable(await storage.applied(), 'mortise_host') ? readHosts(storage, '') : []
+  return isMigrated(await storage.applied()) ? readHosts(storage, '') : []
 }
 
 /** @param except the id of a host to leave out */

@@ -4,7 +4,7 @@ import { many, newId, now, run, sql, type Transaction, timestamp } from '@mortis
 import { readJsonFile, type Storage, writeDurably } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { hasTable } from '../config/database-id.ts'
+import { isMigrated } from '../config/database-id.ts'
 import { emitHostEvent } from '../events/host-events.ts'
 import { writePendingRecord } from '../events/pending-records.ts'
 import { type LockFile, storedModule } from '../modules/lock-file.ts'
@@ -131,7 +131,7 @@ export async function release(
   storage: Storage,
   modules: readonly string[],
 ): Promise<string[]> {
-  if (!hasTable(await storage.applied(), 'mortise_lease')) return []
+  if (!isMigrated(await storage.applied())) return []
   await forgetEnds(directory, modules)
   const entries = await storage.snapshot(readEntries)
   const released = modules.filter((id) => Object.hasOwn(entries, id))

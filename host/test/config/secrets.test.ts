@@ -10,9 +10,3 @@ const secrets = {
 t.test('secrets are read as they were written', async (t) => {
   t.strictSame(parseSecrets(formatSecrets(secrets)), secrets)
 })
-
-t.test('a file from before the line had another name is read', async (t) => {
-  const text = formatSecrets(secrets).replace(/^previous /m, 'former ')
-  t.match(text, /^former /m)
-  t.strictSame(parseSecrets(text), secrets)
-})

@@ -228,7 +228,7 @@ testOnEngines(
     t.ok(wait > 40_000 && wait <= 72_000, `${wait} ms`)
 
     const due = () =>
-      storage.transaction(() => run(sql`UPDATE mortise_reaction SET next_at = 0 WHERE next_at > 0`))
+      storage.transaction(() => run(sql`UPDATE mortise_failed_event SET next_at = 0 WHERE next_at > 0`))
     await due()
     await until(async () => (await counts(storage)).waiting === 0)
     t.strictSame(await numbers(storage), ['a1', 'a3', 'a4', 'b1', 'b2'])
@@ -454,7 +454,7 @@ testOnEngines(
     // Written by another host, whose clock was ahead.
     await storage.transaction(function* () {
       yield* run(sql`UPDATE mortise_subscription SET holder = 'another', held_until = ${Date.now() + AHEAD}`)
-      yield* run(sql`UPDATE mortise_reaction SET next_at = next_at + ${AHEAD}`)
+      yield* run(sql`UPDATE mortise_failed_event SET next_at = next_at + ${AHEAD}`)
     })
     await reacting(t, { storage, events }, react, { times, holder: 'two' })
     await storage.transaction(() => raised('b', 1))

@@ -168,17 +168,6 @@ testOnEngines('all pages of a query together have exactly its events', async (t,
   }
 })
 
-testOnPostgres('hosts of the previous version read events, and extend no lists', async (t, open) => {
-  const { storage } = await logOf(t, open)
-  await fill(storage, 10)
-  const listed = sql`SELECT position FROM mortise_event_listed FOR UPDATE SKIP LOCKED`
-  t.strictSame(await storage.transaction(() => maybeOne(listed)), { position: 0 }, 'no event is on a list')
-  const extended = sql`UPDATE mortise_event_listed SET position = 10`
-  await t.rejects(storage.transaction(() => run(extended)))
-  const unlisted = sql`DELETE FROM mortise_event_list WHERE type = 'note.added' AND position IN (1, 2)`
-  t.equal(await storage.transaction(() => run(unlisted)), 0, 'retention continues')
-})
-
 testOnEngines('the event log is read from a position, by type, owner and subject', async (t, open) => {
   const { storage, log } = await logOf(t, open)
   await storage.transaction(function* () {

@@ -2,7 +2,6 @@ import {
   currentTime,
   DAY,
   defineModule,
-  many,
   newId,
   type RouteResponse,
   respond,
@@ -151,24 +150,5 @@ testOnEngines('an event that stays does not keep others', async (t, open) => {
   t.same(
     left.map(({ type }) => type),
     ['note.added', 'note.added', 'note.added', 'note.seen'],
-  )
-})
-
-testOnEngines('an older host finds the stored response', async (t, open) => {
-  const { storage, post } = await notes(t, open)
-  const placed = await post('a', TEXT)
-  await storage.sequenceOutbox()
-  const unplaced = await post('b', TEXT)
-  await storage.undo(
-    ['015-audit-by-object', '014-plain-event-list', '013-event-list', '012-job', '011-kept-event'].map(
-      (name) => ({ module: 'host', name }),
-    ),
-  )
-  const bodies = await storage.transaction(() =>
-    many<{ body: string }>(sql`SELECT body FROM mortise_idempotency ORDER BY idempotency_key`),
-  )
-  t.same(
-    bodies.map(({ body }) => body),
-    [placed.body, unplaced.body],
   )
 })

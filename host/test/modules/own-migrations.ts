@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 
-/** The names of the host's migrations, in order: `001-guest`. */
+/** The names of the host's migrations, in order: `001-host`. */
 export const ownMigrations = [
   ...new Set(
     readdirSync(hostMigrations.directory)

@@ -1,2 +1,3 @@
+DROP TABLE cart_reservation;
 DROP TABLE cart_item;
 DROP TABLE cart;

@@ -21,22 +21,17 @@ export interface CartLine extends CartQuantity {
 /** The contract `cart` 1: a module uses callers' carts in its own transaction. */
 export interface CartContract {
   /**
-   * Takes exactly these quantities out of the cart of `caller`. Name each product once.
-   * @returns the products that the cart has too few of, with the quantity in the cart. If there are
-   * any, nothing was taken.
+   * Takes exactly these quantities out of the cart of `caller`. Name each product once. Give the
+   * identities to `take` of the catalogue: it does not sell another product that has got the id since.
+   * @returns `short`: the products that the cart has too few of, with the quantity in the cart. If
+   * there are any, nothing was taken.
    */
-  take(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
-  /**
-   * The same, with what was taken: give the identities to `take` of the catalogue, which does not sell
-   * another product that has got the id since. Since 1.4.
-   */
-  takeLines?(
+  take(
     caller: Caller,
     quantities: readonly CartQuantity[],
   ): Transaction<{ readonly short: readonly CartQuantity[]; readonly taken: readonly CartLine[] }>
   /**
-   * Adds a quantity of a product to the cart of `caller`, like POST /cart/item. Since 1.1, the note
-   * since 1.2.
+   * Adds a quantity of a product to the cart of `caller`, like POST /cart/item.
    * @returns the item, and whether it is new
    * @throws {Problem} `quantity-limit`, `cart-full`
    */
@@ -44,9 +39,9 @@ export interface CartContract {
   /**
    * Takes up to these quantities out of the reservation of `caller`. Name each product once. Call it
    * before `take`, which gives back what the cart has less of. The stock stays taken: this transaction
-   * gives it to `take` of the catalogue as `held`, or gives it back. Since 1.3; only if carts reserve
+   * gives it to `take` of the catalogue as `held`, or gives it back. Only if carts reserve
    * stock.
-   * @returns what was reserved of the quantities, since 1.4 with the identities
+   * @returns what was reserved of the quantities
    */
   takeReserved?(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartLine[]>
 }

@@ -9,11 +9,8 @@ export default plugin(async (app, { database, settings, contracts, everyMinute, 
   const catalog = contracts.get('catalog')
   const shop = { ...settings, catalog, pricing: contracts.get('pricing') }
   cartRoutes(app, database, shop)
-  contracts.provide('cart', '1.4.0', {
-    *take(caller, quantities) {
-      return (yield* takeFromCart(caller, quantities, shop)).short
-    },
-    takeLines: (caller, quantities) => takeFromCart(caller, quantities, shop),
+  contracts.provide('cart', '1.0.0', {
+    take: (caller, quantities) => takeFromCart(caller, quantities, shop),
     add: (caller, item) => addItem(caller, item, shop),
     ...(reserving(shop) && { takeReserved: (caller, quantities) => takeReserved(caller, quantities) }),
   })

@@ -203,12 +203,16 @@ export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, e
 }
 
 /** Stock that is taken for a cart, by product. */
-export interface Reserved extends CartLine {
+export interface Reserved extends CatalogLine {
   readonly expiresAt: number
 }
 
-/** What was reserved before products had identities is of the product whose identity is its id. */
-const reserved = sql`product, COALESCE(identity, product) AS identity, quantity, expires_at AS "expiresAt"`
+/** A quantity of a product that the catalogue has. */
+export interface CatalogLine extends CartLine {
+  readonly identity: string
+}
+
+const reserved = sql`product, identity, quantity, expires_at AS "expiresAt"`
 
 /** In the order of the lines. */
 export const findReservation = (owner: string, now: number) =>
@@ -239,7 +243,7 @@ export function* takeExpired(limit: number, now: number) {
   return rows
 }
 
-export function* insertReservation(cartId: string, lines: readonly CartLine[], expiresAt: number) {
+export function* insertReservation(cartId: string, lines: readonly CatalogLine[], expiresAt: number) {
   if (lines.length === 0) return
   const rows = lines.map(
     ({ product, identity, quantity }) => sql`(${cartId}, ${product}, ${identity}, ${quantity}, ${expiresAt})`,

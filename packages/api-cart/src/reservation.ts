@@ -34,8 +34,8 @@ export function* reserve(caller: Caller, shop: Shop, now = currentTime()): Trans
   // The lines were changed while there was no catalogue.
   if (beyond.length > 0) yield* catalog.giveBack(beyond)
   const limited = lines.flatMap(({ product, quantity }) => {
-    const { stock, identity = null } = byId.get(product) ?? { stock: null }
-    return stock === null ? [] : [{ product, identity, quantity }]
+    const found = byId.get(product)
+    return found && found.stock !== null ? [{ product, identity: found.identity, quantity }] : []
   })
   const expiresAt = now + (shop.reservationMinutes as number) * 60_000
   yield* repository.insertReservation(cart.id, limited, expiresAt)
@@ -111,9 +111,12 @@ const expiryOf = (reserved: readonly repository.Reserved[]) =>
  * Splits quantities at `limits`, by product: what is within, and the rest. Of two products that had one
  * id, one is within its limit at most.
  */
-function split(quantities: readonly CartLine[], limits: readonly (CartQuantity & Partial<CartLine>)[]) {
+function split(
+  quantities: readonly repository.CatalogLine[],
+  limits: readonly (CartQuantity & Partial<CartLine>)[],
+) {
   const limitOf = new Map(limits.map((limit) => [limit.product, limit]))
-  const sums = new Map<string, CartLine>()
+  const sums = new Map<string, repository.CatalogLine>()
   for (const { product, identity, quantity } of quantities) {
     const key = JSON.stringify([product, identity])
     sums.set(key, { product, identity, quantity: (sums.get(key)?.quantity ?? 0) + quantity })

@@ -233,7 +233,7 @@ function assertOnce(items: NewContents['items']): void {
   if (repeated.length > 0) throw invalidRequest(...repeated)
 }
 
-/** `takeLines` of the contract `cart`: see CartContract. */
+/** `take` of the contract `cart`: see CartContract. */
 export function* takeFromCart(
   caller: Caller,
   wanted: readonly CartQuantity[],

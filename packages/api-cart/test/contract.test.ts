@@ -9,7 +9,7 @@ import cart from '../src/index.ts'
 import { CartItem } from '../src/schemas.ts'
 import { testOnEngines } from './cart-host.ts'
 
-const manifest = { id: 'wishlist', host: '*', routes: ['POST /move'], requires: { cart: '^1.1' } }
+const manifest = { id: 'wishlist', host: '*', routes: ['POST /move'], requires: { cart: '^1' } }
 const Moved = Type.Object({ added: Type.Boolean(), item: CartItem })
 const wishlist = defineModule('wishlist').plugin(async (app, { contracts }) => {
   const body = Type.Object({ product: Type.String(), quantity: Type.Integer() })

@@ -1,2 +1,1 @@
-DROP TABLE webhook_delivery;
 DROP TABLE webhook;

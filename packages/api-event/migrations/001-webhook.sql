@@ -1,7 +1,7 @@
 -- Times are epoch milliseconds, by the database's clock.
 
 CREATE TABLE webhook (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   -- Who has made it.
   owner TEXT NOT NULL,
   -- Whether it gets everyone's events, and not its owner's alone.
@@ -21,41 +21,21 @@ CREATE TABLE webhook (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   -- Set once deleted: the row goes after its deliveries.
-  deleted_at BIGINT
+  deleted_at BIGINT,
+  -- Until when the right to everyone's events is proven; null for its owner's alone.
+  proven_until BIGINT,
+  -- What verified the token that proved it, as the host gives it.
+  proof TEXT,
+  -- A webhook with as many pending deliveries as allowed is behind. It then has the deliveries of all events up to the
+  -- position `filled_to`, and of no later one; `skipped_to` is the last event that it did not get. Both null: not behind.
+  filled_to BIGINT,
+  skipped_to BIGINT,
+  behind_since BIGINT,
+  -- When the oldest event happened that was still kept, where earlier ones were deleted before it got them.
+  missed_until BIGINT
 );
-
 CREATE INDEX webhook_of_owner ON webhook (owner, id) WHERE deleted_at IS NULL;
 CREATE INDEX webhook_of_everyone ON webhook (id) WHERE everyone = 1 AND enabled = 1;
 CREATE INDEX webhook_deleted ON webhook (id) WHERE deleted_at IS NOT NULL;
-
-CREATE TABLE webhook_delivery (
-  webhook TEXT NOT NULL REFERENCES webhook (id),
-  -- That of the event.
-  id TEXT NOT NULL,
-  type TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  -- That of the event: the order within a subject.
-  position BIGINT NOT NULL,
-  -- What is sent: the event may be deleted by retention meanwhile.
-  body TEXT NOT NULL,
-  -- pending, delivered or failed.
-  state TEXT NOT NULL,
-  attempts INTEGER NOT NULL,
-  -- When to send it, or, while somebody does, when it is taken from them. Of the pending ones of a subject, one has it.
-  due_at BIGINT,
-  -- Who sends it.
-  claim TEXT,
-  attempted_at BIGINT,
-  status INTEGER,
-  error TEXT,
-  response TEXT,
-  created_at BIGINT NOT NULL,
-  -- When it was delivered, or given up.
-  ended_at BIGINT,
-  PRIMARY KEY (webhook, id)
-);
-
-CREATE INDEX webhook_delivery_in_state ON webhook_delivery (webhook, state, id);
-CREATE INDEX webhook_delivery_due ON webhook_delivery (due_at, webhook) WHERE due_at IS NOT NULL;
-CREATE INDEX webhook_delivery_line ON webhook_delivery (webhook, subject, position) WHERE state = 'pending';
-CREATE INDEX webhook_delivery_ended ON webhook_delivery (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX webhook_behind ON webhook (id) WHERE filled_to IS NOT NULL;
+CREATE INDEX webhook_proven ON webhook (proven_until) WHERE everyone = 1 AND enabled = 1;

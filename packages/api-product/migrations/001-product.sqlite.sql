@@ -2,6 +2,8 @@
 
 CREATE TABLE product (
   id TEXT NOT NULL PRIMARY KEY,
+  -- What the product is: one that gets the id of a deleted product has another identity.
+  identity TEXT NOT NULL,
   name TEXT NOT NULL,
   description TEXT,
   -- JSON: [{ url, alt }], { name: value }, [{ amount, currency }].

@@ -13,9 +13,9 @@ export interface CatalogProduct {
   readonly product: string
   /**
    * What it is: a product that gets the id of a deleted one has another. Keep it with what comes back
-   * later, such as a line or a purchase. Since 1.1.
+   * later, such as a line or a purchase.
    */
-  readonly identity?: string
+  readonly identity: string
   readonly name: string
   readonly image: { readonly url: string; readonly alt: string } | null
   /**
@@ -32,7 +32,7 @@ export interface CatalogProduct {
 export interface ProductQuantity {
   readonly product: string
   readonly quantity: number
-  /** Of the product that is meant, since 1.1. Without it, of the one that has the id now. */
+  /** Of the product that is meant. Without it, of the one that has the id now. */
   readonly identity?: string | null
 }
 
@@ -48,7 +48,7 @@ export interface Taken {
 }
 
 /**
- * The contract `catalog` 1.1: products have names, prices and stock. Its steps run in the transaction
+ * The contract `catalog` 1: products have names, prices and stock. Its steps run in the transaction
  * of the caller.
  */
 export interface CatalogContract {

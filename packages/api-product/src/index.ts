@@ -4,7 +4,6 @@ import { importRoutes, productCheck } from './import/import-routes.ts'
 import { failImport, type ImportJob, runImport } from './import/imports.ts'
 import { plugin } from './module.ts'
 import { productRoutes } from './routes.ts'
-import { indexOutdated } from './service.ts'
 
 export default plugin(async (app, { database, settings, contracts, work, everyMinute, trusts }) => {
   productRoutes(app, database)
@@ -16,8 +15,7 @@ export default plugin(async (app, { database, settings, contracts, work, everyMi
   )
   importRoutes(app, database, imports)
   everyMinute('delete expired', () => deleteExpired('product_import'))
-  everyMinute('index', indexOutdated)
-  contracts.provide('catalog', '1.1.0', {
+  contracts.provide('catalog', '1.0.0', {
     resolve: (products) => resolveProducts(products, settings.currency),
     take: (lines, held) => takeStock(lines, held, settings.currency),
     giveBack: giveBackStock,

@@ -12,7 +12,7 @@ import {
   sql,
 } from '@mortise/module-sdk'
 import type { Product } from './schemas.ts'
-import { type Range, RULES } from './terms.ts'
+import type { Range } from './terms.ts'
 
 /**
  * The statements of products. A deleted product keeps its row, without terms, so every search by id
@@ -34,9 +34,7 @@ export interface ProductRow extends Pick<Product, Plain> {
   updatedAt: number
 }
 
-/** Of a product from before there were identities it is the id. */
-const identity = sql`COALESCE(product.identity, product.id) AS identity`
-const columns = sql`product.id, ${identity}, product.name, product.description, product.images, product.attributes,
+const columns = sql`product.id, product.identity, product.name, product.description, product.images, product.attributes,
   product.group_id AS "group", product.prices, product.stock, product.active, product.version,
   product.created_at AS "createdAt", product.updated_at AS "updatedAt"`
 
@@ -60,13 +58,13 @@ export const findByIds = (ids: readonly string[]) =>
 export const insertProduct = (row: ProductRow) =>
   maybeOne<ProductRow>(sql`
     INSERT INTO product
-      (id, identity, name, description, images, attributes, group_id, prices, stock, active, rules, version, created_at, updated_at)
+      (id, identity, name, description, images, attributes, group_id, prices, stock, active, version, created_at, updated_at)
     VALUES (${row.id}, ${row.identity}, ${row.name}, ${row.description}, ${row.images}, ${row.attributes}, ${row.group},
-      ${row.prices}, ${row.stock}, ${row.active}, ${RULES}, ${row.version}, ${row.createdAt}, ${row.updatedAt})
+      ${row.prices}, ${row.stock}, ${row.active}, ${row.version}, ${row.createdAt}, ${row.updatedAt})
     ON CONFLICT (id) DO UPDATE SET
       identity = excluded.identity, name = excluded.name, description = excluded.description, images = excluded.images,
       attributes = excluded.attributes, group_id = excluded.group_id, prices = excluded.prices,
-      stock = excluded.stock, active = excluded.active, rules = excluded.rules, version = product.version + 1,
+      stock = excluded.stock, active = excluded.active, version = product.version + 1,
       created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = NULL
     WHERE product.deleted_at IS NOT NULL
     RETURNING ${columns}`)
@@ -77,7 +75,7 @@ export const updateProduct = (row: ProductRow, now: number) =>
     UPDATE product SET
       name = ${row.name}, description = ${row.description}, images = ${row.images},
       attributes = ${row.attributes}, group_id = ${row.group}, prices = ${row.prices}, stock = ${row.stock},
-      active = ${row.active}, rules = ${RULES}, version = version + 1, updated_at = ${now}
+      active = ${row.active}, version = version + 1, updated_at = ${now}
     WHERE id = ${row.id} RETURNING ${columns}`)
 
 export const deleteProduct = (id: string, now: number) =>
@@ -100,14 +98,6 @@ export function* replaceTerms(id: string, terms: readonly string[]) {
   if (rows.length > 0)
     yield* send(sql`INSERT INTO product_term (term, product) VALUES ${join(rows)} ON CONFLICT DO NOTHING`)
 }
-
-/** Locks products whose terms older rules have made. Their index has the number of the rules. */
-export const lockOutdated = (limit: number) =>
-  many<ProductRow>(sql`
-    SELECT ${columns} FROM product WHERE rules < 1 AND deleted_at IS NULL ORDER BY id LIMIT ${limit} ${forUpdate}`)
-
-export const setRules = (ids: readonly string[]) =>
-  send(sql`UPDATE product SET rules = ${RULES} WHERE id ${amongThese(ids)}`)
 
 /** A product on a list: the place is its term there. */
 export interface Place {
@@ -232,11 +222,11 @@ const amongThese = (ids: readonly string[]) =>
 const resolved = (ids: readonly string[]) =>
   byEngine({
     sqlite: sql`
-      SELECT product.id AS product, ${identity}, name, images, prices, stock, active
+      SELECT product.id AS product, identity, name, images, prices, stock, active
       FROM json_each(${JSON.stringify(ids)}) AS named CROSS JOIN product ON product.id = named.value
       WHERE deleted_at IS NULL`,
     postgres: sql`
-      SELECT id AS product, ${identity}, name, images, prices, stock, active
+      SELECT id AS product, identity, name, images, prices, stock, active
       FROM product WHERE id = ANY(CAST(${arrayOf(ids)} AS TEXT[])) AND deleted_at IS NULL ORDER BY id`,
   })
 
@@ -249,7 +239,7 @@ export const lockCatalogRows = (ids: readonly string[]) =>
 /** Also deleted ones: an import may make others with their ids. */
 export const lockProducts = (ids: readonly string[]) =>
   many<Pick<CatalogRow, 'product' | 'identity'>>(sql`
-    SELECT id AS product, ${identity} FROM product WHERE id ${amongThese(ids)} ORDER BY id ${forUpdate}`)
+    SELECT id AS product, identity FROM product WHERE id ${amongThese(ids)} ORDER BY id ${forUpdate}`)
 
 /**
  * Adds to the stock, or takes from it, unless it is unlimited or would fall below zero. Returns the

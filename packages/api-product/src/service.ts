@@ -143,17 +143,6 @@ export function* removeProduct(id: string, now = currentTime()): Transaction<Del
   return { id, deleted: true }
 }
 
-/** So many products are indexed in one transaction. */
-const INDEXED_AT_ONCE = 50
-
-/** Gives products with terms of older rules those of the present ones. Returns whether there may be more. */
-export function* indexOutdated(): Transaction<boolean> {
-  const rows = yield* repository.lockOutdated(INDEXED_AT_ONCE)
-  for (const row of rows) yield* repository.replaceTerms(row.id, termsOfRow(row))
-  if (rows.length > 0) yield* repository.setRules(rows.map(({ id }) => id))
-  return rows.length === INDEXED_AT_ONCE
-}
-
 function* changed(
   change: 'created' | 'changed' | 'deleted',
   row: repository.ProductRow,

@@ -5,9 +5,8 @@ import type { Money } from '@mortise/module-sdk'
  * term, or with any that begins with it, or with one between two, are a range of this index. A
  * product is in a range of each order that it can be listed in.
  *
- * The rules of a text are here, and in no collation of an engine or locale of a machine. With a
- * change of them raise RULES, here and in the index of a new migration: the products that have the
- * terms of older rules get those of the new ones within minutes.
+ * The rules of a text are here, and in no collation of an engine or locale of a machine. A change of
+ * them needs a way to make the terms of the products again.
  */
 
 /** The terms with `from <= term < to`. */
@@ -27,9 +26,6 @@ export interface Described {
   /** Epoch milliseconds. */
   readonly createdAt: number
 }
-
-/** The rules that made the terms of a product: a product has the number. */
-export const RULES = 1
 
 /** What is longer is cut, since an index of PostgreSQL has a limit. In characters. */
 const LONGEST_WORD = 40

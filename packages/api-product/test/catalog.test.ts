@@ -183,13 +183,14 @@ testOnEngines('no statement leaves less than nothing', async (t) => {
 const lengths = defineModule('lengths').plugin(async (_app, { contracts }) => {
   const productOf = (product: string) => ({
     product,
+    identity: product,
     name: product.toUpperCase(),
     image: null,
     price: { amount: product.length, currency: 'USD' },
     active: true,
     stock: 1,
   })
-  contracts.provide('catalog', '1.1.0', {
+  contracts.provide('catalog', '1.0.0', {
     // biome-ignore lint/correctness/useYield: it needs no table
     *resolve(products) {
       return products.map(productOf)
@@ -204,7 +205,7 @@ const lengths = defineModule('lengths').plugin(async (_app, { contracts }) => {
 
 testOnEngines('another module can be the catalogue of carts and purchases', async (t) => {
   const directory = t.testdir({})
-  const mortise = { id: 'lengths', host: '*', routes: [], provides: { catalog: '1.1.0' } }
+  const mortise = { id: 'lengths', host: '*', routes: [], provides: { catalog: '1.0.0' } }
   const json = { name: 'lengths', version: '1.0.0', type: 'module', exports: './index.js', mortise }
   await writeFile(join(directory, 'package.json'), JSON.stringify(json))
   await writeFile(join(directory, 'index.js'), '')

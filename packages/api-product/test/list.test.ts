@@ -1,6 +1,5 @@
-import { join, many, run, send, sql } from '@mortise/module-sdk'
+import { join, send, sql } from '@mortise/module-sdk'
 import type { TestCaller } from '@mortise/module-testkit'
-import { indexOutdated } from '../src/service.ts'
 import { termsOf } from '../src/terms.ts'
 import { create, euros, productHost, testOnEngines } from './product-host.ts'
 
@@ -289,33 +288,6 @@ testOnEngines('words are found as the readers of their script look for them', as
   })
 })
 
-testOnEngines('terms of older rules are made again', async (t) => {
-  const { database, user } = await productHost(t, { rehearse: false })
-  const manager = user('root', 'product:manage')
-  const mugs = Array.from({ length: 51 }, (_, index) => ({ id: `mug-${index}`, name: 'パパ' }))
-  await create(manager, ...mugs)
-  await manager.delete('/product/mug-7')
-  const terms = () => database.many(sql`SELECT term, product FROM product_term ORDER BY term, product`)
-  const wanted = await terms()
-  await database.transaction(function* () {
-    yield* run(sql`UPDATE product SET rules = 0`)
-    yield* run(sql`DELETE FROM product_term WHERE term >= 'word:' AND term < 'word;'`)
-    yield* run(
-      sql`INSERT INTO product_term (term, product) SELECT 'word:ハハ', id FROM product WHERE id <> 'mug-7'`,
-    )
-  })
-  t.equal((await ids(manager, 'rpp=100&q=ハハ')).length, 50)
-  t.equal(await database.transaction(() => indexOutdated()), true)
-  t.equal(await database.transaction(() => indexOutdated()), false)
-  t.strictSame(await terms(), wanted)
-  await database.transaction(() => run(sql`UPDATE product SET rules = 0 WHERE id = 'mug-1'`))
-  await manager.patch('/product/mug-1', { name: 'ババ' }, { 'if-match': '*' })
-  t.strictSame(await ids(manager, 'q=ババ'), ['mug-1'])
-  t.strictSame(await database.transaction(() => many(sql`SELECT id FROM product WHERE rules < 1`)), [
-    { id: 'mug-7' },
-  ])
-})
-
 /** So many products have each of the words and attributes, and few have all. */
 const MANY = 2_200
 
@@ -338,10 +310,10 @@ testOnEngines('filters that few of many products pass find them all', async (t) 
     await database.transaction(function* () {
       const rows = some.map(
         ({ id, name, attributes, prices, createdAt }) => sql`
-          (${id}, ${name}, '[]', ${JSON.stringify(attributes)}, ${JSON.stringify(prices)}, 1, 1, 1, ${createdAt}, 0)`,
+          (${id}, ${id}, ${name}, '[]', ${JSON.stringify(attributes)}, ${JSON.stringify(prices)}, 1, 1, ${createdAt}, 0)`,
       )
       yield* send(sql`
-        INSERT INTO product (id, name, images, attributes, prices, active, rules, version, created_at, updated_at)
+        INSERT INTO product (id, identity, name, images, attributes, prices, active, version, created_at, updated_at)
         VALUES ${join(rows)}`)
       const terms = some.flatMap((one) => termsOf(one).map((term) => sql`(${term}, ${one.id})`))
       yield* send(sql`INSERT INTO product_term (term, product) VALUES ${join(terms)}`)

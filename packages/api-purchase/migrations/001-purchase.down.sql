@@ -1,3 +1,3 @@
-DROP TABLE purchase_rank;
+DROP TABLE purchase_return;
 DROP TABLE purchase_item;
 DROP TABLE purchase;

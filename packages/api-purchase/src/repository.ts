@@ -1,6 +1,7 @@
 import {
   byEngine,
   type CursorPage,
+  columnsOf,
   join,
   type ListQuery,
   many,
@@ -37,7 +38,7 @@ export type PurchaseRow = Row<
 }
 
 export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity' | 'note' | 'name'> & {
-  /** Of the product, if the catalogue has identities. */
+  /** Of the product. Null without a catalogue. */
   identity: string | null
   /** In the currency of the purchase. */
   unitPrice: number | null
@@ -114,30 +115,77 @@ export interface NewRow extends Omit<PurchaseWithItems, 'seq'> {
   items: (ItemRow & { readonly taken: boolean })[]
 }
 
+const inserted = columnsOf(
+  'id',
+  'owner',
+  'status',
+  'item_count',
+  'total_quantity',
+  'total',
+  'currency',
+  'adjustments',
+  'note',
+  'reference',
+  'version',
+  'created_at',
+  'updated_at',
+)
+const insertedItem = columnsOf(
+  'position',
+  'id',
+  'product',
+  'identity',
+  'quantity',
+  'note',
+  'name',
+  ['unit_price', 'BIGINT'],
+  'taken',
+)
+
 /**
  * Inserts a purchase with its items, and returns its `seq`. On PostgreSQL this is one statement: a search
  * for the purchase would read the newest page of an index, which everyone who purchases writes, so
  * all of them would conflict.
  */
 export function* insertPurchase(purchase: NewRow): Transaction<number> {
-  const names = sql`id, owner, status, item_count, total_quantity, total, currency, adjustments, note, reference, version,
-    created_at, updated_at`
-  const values = sql`${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
-    ${purchase.totalQuantity}, ${purchase.total}, ${purchase.currency}, ${purchase.adjustments},
-    ${purchase.note}, ${purchase.reference}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt}`
-  const items = purchase.items.map(
-    ({ id, product, identity, quantity, note, name, unitPrice, taken }, index) => sql`
-      (${index}, ${id}, ${product}, ${identity}, ${quantity}, ${note}, ${name}, CAST(${unitPrice} AS BIGINT), ${taken ? 1 : 0})`,
+  const { items } = purchase
+  const values = inserted.values({
+    id: purchase.id,
+    owner: purchase.owner,
+    status: purchase.status,
+    item_count: purchase.itemCount,
+    total_quantity: purchase.totalQuantity,
+    total: purchase.total,
+    currency: purchase.currency,
+    adjustments: purchase.adjustments,
+    note: purchase.note,
+    reference: purchase.reference,
+    version: purchase.version,
+    created_at: purchase.createdAt,
+    updated_at: purchase.updatedAt,
+  })
+  const rows = items.map((item, position) =>
+    insertedItem.values({
+      position,
+      id: item.id,
+      product: item.product,
+      identity: item.identity,
+      quantity: item.quantity,
+      note: item.note,
+      name: item.name,
+      unit_price: item.unitPrice,
+      taken: item.taken ? 1 : 0,
+    }),
   )
-  const itemsOf = (inserted: Sql) => sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, identity, quantity, note, name, unit_price, taken)
-    SELECT seq, item.* FROM ${inserted}, (VALUES ${join(items)}) AS item`
+  const itemsOf = (source: Sql) => sql`
+    INSERT INTO purchase_item (purchase_seq, ${insertedItem.names})
+    SELECT seq, item.* FROM ${source}, (VALUES (${join(rows, '), (')})) AS item`
   const { seq } = yield* one<{ seq: number }>(
     byEngine({
       sqlite: sql`
-        INSERT INTO purchase (seq, ${names}) SELECT coalesce(max(seq), 0) + 1, ${values} FROM purchase RETURNING seq`,
+        INSERT INTO purchase (seq, ${inserted.names}) SELECT coalesce(max(seq), 0) + 1, ${values} FROM purchase RETURNING seq`,
       postgres: sql`
-        WITH inserted AS (INSERT INTO purchase (${names}) VALUES (${values}) RETURNING seq)
+        WITH inserted AS (INSERT INTO purchase (${inserted.names}) VALUES (${values}) RETURNING seq)
         ${itemsOf(sql`inserted`)} RETURNING purchase_seq AS seq`,
     }),
   )
@@ -145,14 +193,11 @@ export function* insertPurchase(purchase: NewRow): Transaction<number> {
   return seq
 }
 
-/**
- * The items that have taken stock, which is given back now: only the first call returns them. What was
- * taken before products had identities goes to the product whose identity is its id.
- */
+/** The items that have taken stock, which is given back now: only the first call returns them. */
 export const returnItems = (seqs: readonly number[]) =>
   many<Pick<ItemRow, 'product' | 'identity' | 'quantity'>>(sql`
     UPDATE purchase_item SET taken = 0 WHERE ${isOneOf(seqs)} AND taken = 1
-    RETURNING product, COALESCE(identity, product) AS identity, quantity`)
+    RETURNING product, identity, quantity`)
 
 /** Notes the purchases that have taken stock: it cannot be given back now. */
 export const insertReturns = (seqs: readonly number[]) =>

@@ -53,7 +53,7 @@ export function* sell(
     )
   }
   const sold = items.map((item) => {
-    const { identity = null, name, price, stock } = byId.get(item.product) as CatalogProduct
+    const { identity, name, price, stock } = byId.get(item.product) as CatalogProduct
     return { ...item, identity, name, unitPrice: price.amount, price, taken: stock !== null }
   })
   const lines = sold.map(({ price, quantity }) => timesMoney(price, quantity))

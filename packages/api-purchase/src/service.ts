@@ -235,9 +235,7 @@ function* takeAll(
     )
   }
   const quantities = merged.map(({ product, quantity }) => ({ product, quantity }))
-  const { short, taken = [] } = cart.takeLines
-    ? yield* cart.takeLines(caller, quantities)
-    : { short: yield* cart.take(caller, quantities) }
+  const { short, taken } = yield* cart.take(caller, quantities)
   if (short.length > 0) {
     throw problem(
       'cart-changed',

@@ -25,8 +25,8 @@ export function* fillPurchases({
     INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
     SELECT ${last} + n, ${id}, ${owner}, ${status}, 1, 1, 1, ${at}, ${at} FROM ${numbersTo(count)}`)
   yield* run(sql`
-    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-    SELECT seq, 0, 'item_' || seq, 'tea', 1 FROM purchase WHERE seq > ${last}`)
+    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, taken)
+    SELECT seq, 0, 'item_' || seq, 'tea', 1, 0 FROM purchase WHERE seq > ${last}`)
   yield* many(
     byEngine({
       sqlite: sql`SELECT 1`,

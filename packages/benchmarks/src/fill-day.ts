@@ -62,9 +62,9 @@ export function fillDay({ file, rows, due }: FilledDay): void {
         VALUES ('one', 'user:other:1', 0, 'https://example.org', '["*"]', '', '[]', 0, 1, 0, 0, NULL),
           ('deleted', 'user:other:1', 0, 'https://example.org', '["*"]', '', '[]', 0, 1, 0, 0, 0);
       ${upTo(2 * due)} INSERT INTO webhook_delivery
-        (webhook, id, type, subject, position, state, attempts, created_at, ended_at)
+        (webhook, id, type, subject, position, of_others, state, attempts, created_at, ended_at)
         SELECT CASE WHEN i % 3 = 0 THEN 'deleted' ELSE 'one' END, ${id('event')}, 'purchase.created',
-          ${id('purchase')}, i, 'delivered', 1, ${age}, ${age} FROM n;
+          ${id('purchase')}, i, 0, 'delivered', 1, ${age}, ${age} FROM n;
       COMMIT`)
   } finally {
     database.pragma('wal_checkpoint(TRUNCATE)')

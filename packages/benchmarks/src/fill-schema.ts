@@ -5,10 +5,10 @@ import { Client } from 'pg'
  * conflict.
  */
 const OTHERS = `
-  INSERT INTO mortise_guest (id, token_hash, created_at, expires_at)
-    SELECT 'guest_' || n, md5(n::text), 0, 9e12 FROM generate_series(1, 20000) AS n;
-  INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at)
-    SELECT 'cart_' || n, 'user:other:' || n, 1, 0, 0, 9e12 FROM generate_series(1, 20000) AS n;
+  INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
+    SELECT 'guest_' || n, md5(n::text), 0, 9e12, 104166 FROM generate_series(1, 20000) AS n;
+  INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+    SELECT 'cart_' || n, 'user:other:' || n, 1, 0, 0, 9e12, 104166 FROM generate_series(1, 20000) AS n;
   INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
     SELECT 'item_' || n || '_' || m, 'cart_' || n, m, 'tea-' || m, 1, 1, 0, 0
     FROM generate_series(1, 20000) AS n, generate_series(1, 3) AS m;

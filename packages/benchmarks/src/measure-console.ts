@@ -99,8 +99,8 @@ function fillRecords(file: string, rows: number): void {
       ${upTo(rows)} INSERT INTO mortise_audit (at, actor, action, object, outcome)
         SELECT ${now}, 'user:other:1', 'purchase.confirmed', ${subject}, 'done' FROM n;
       ${upTo(Math.ceil(rows / 4))} INSERT OR IGNORE INTO webhook_delivery
-        (webhook, id, type, subject, position, state, attempts, created_at, ended_at)
-        SELECT 'one', 'event_' || printf('%026d', i), 'purchase.created', ${subject}, i,
+        (webhook, id, type, subject, position, of_others, state, attempts, created_at, ended_at)
+        SELECT 'one', 'event_' || printf('%026d', i), 'purchase.created', ${subject}, i, 0,
           CASE WHEN i % 100 = 0 THEN 'failed' ELSE 'delivered' END, 1, ${now}, ${now} FROM n;
       COMMIT`)
   } finally {

@@ -278,8 +278,9 @@ onEngines<Test>(test)('a page of deliveries costs the same anywhere, at any leng
   ] as const) {
     await host.database.transaction(() =>
       run(sql`
-        INSERT INTO webhook_delivery (webhook, id, type, subject, position, state, attempts, created_at, ended_at)
-        SELECT 'webhook_1', 'event_' || (${10 ** 9 + from} + n), 'purchase.created', 'purchase_1', ${from} + n,
+        INSERT INTO webhook_delivery
+          (webhook, id, type, subject, position, of_others, state, attempts, created_at, ended_at)
+        SELECT 'webhook_1', 'event_' || (${10 ** 9 + from} + n), 'purchase.created', 'purchase_1', ${from} + n, 0,
           CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'delivered' END, 1, ${Date.now()}, ${Date.now()}
         FROM ${numbersTo(count - from)}`),
     )

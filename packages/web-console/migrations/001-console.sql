@@ -3,8 +3,9 @@
 CREATE TABLE console_session (
   id TEXT NOT NULL PRIMARY KEY,
   caller TEXT NOT NULL,
-  -- Separated by spaces.
-  scopes TEXT NOT NULL,
+  scopes TEXT NOT NULL, -- JSON: a list
+  -- What verified the token of the sign-in.
+  proof TEXT NOT NULL,
   signed_in_at BIGINT NOT NULL,
   seen_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,

@@ -26,8 +26,8 @@ interface Row {
   readonly caller: string
   /** JSON. */
   readonly scopes: string
-  /** Null in a row of an older version. */
-  readonly proof: string | null
+  /** What verified the token of the sign-in. */
+  readonly proof: string
   readonly signedInAt: number
   readonly seenAt: number
   readonly expiresAt: number
@@ -102,14 +102,12 @@ export class Sessions {
     const now = currentTime()
     if (row === undefined || now >= row.expiresAt || now >= row.seenAt + this.#idle)
       throw problem('not-signed-in')
-    const { proof } = row
-    if (proof === null || !(await this.#trusts(proof))) throw problem('not-signed-in')
-    if (request.headers['x-console'] === 'poll' || now < row.seenAt + SEEN_EVERY)
-      return this.#sessionOf({ ...row, proof })
+    if (!(await this.#trusts(row.proof))) throw problem('not-signed-in')
+    if (request.headers['x-console'] === 'poll' || now < row.seenAt + SEEN_EVERY) return this.#sessionOf(row)
     await this.#database.transaction(() =>
       run(sql`UPDATE console_session SET seen_at = ${now} WHERE id = ${id} AND seen_at < ${now}`),
     )
-    return this.#sessionOf({ ...row, proof, seenAt: now })
+    return this.#sessionOf({ ...row, seenAt: now })
   }
 
   /** Ends it for everybody who has the cookie. */
@@ -132,7 +130,7 @@ export class Sessions {
     forget(reply)
   }
 
-  #sessionOf({ id, caller, scopes, proof, signedInAt, seenAt, expiresAt }: Row & { proof: string }): Session {
+  #sessionOf({ id, caller, scopes, proof, signedInAt, seenAt, expiresAt }: Row): Session {
     return {
       id,
       user: { id: caller, scopes: JSON.parse(scopes), proof },

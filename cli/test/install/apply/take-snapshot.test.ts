@@ -41,7 +41,7 @@ t.test('a change with migrations copies the database first, through the running 
 t.test('an application without a database has nothing to copy', async (t) => {
   const { directory, run, v1 } = await noteVersions(t, undefined)
   const { exitCode, json } = await run('module-install', '--yes', v1)
-  t.match([exitCode, json.migrations[0], json.migrations.at(-1)], [0, 'host/001-guest', 'note/001-note'])
+  t.match([exitCode, json.migrations[0], json.migrations.at(-1)], [0, 'host/001-host', 'note/001-note'])
   t.strictSame(snapshotsIn(directory), [])
 })
 

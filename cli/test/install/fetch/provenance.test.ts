@@ -41,7 +41,7 @@ t.test('another repository or workflow is a change', async (t) => {
   t.match(provenanceChange(signed, { ...signed, repository }), { to: { repository } })
   t.match(provenanceChange(signed, { keyid: 'one', provenance: true }), { to: {} }, 'none is named any more')
   t.equal(provenanceChange(signed, { ...signed, keyid: 'other' }), null)
-  t.equal(provenanceChange({ keyid: 'one', provenance: true }, signed), null, 'an older record names none')
+  t.equal(provenanceChange({ keyid: 'one', provenance: true }, signed), null, 'a record that names none')
   t.equal(provenanceChange(undefined, signed), null)
 })
 

@@ -1,6 +1,6 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
-import { hasTable } from '../../config/database-id.ts'
+import { isMigrated } from '../../config/database-id.ts'
 import {
   backupTimes,
   claimBackup as claim,
@@ -45,6 +45,6 @@ async function unlessHeld<Output>(write: Promise<Output>): Promise<Output | unde
 export const backups = databaseOperation({
   reads: true,
   run: async ({ storage }) =>
-    hasTable(await storage.applied(), 'mortise_lease') ? await storage.snapshot(backupTimes) : noBackups,
+    isMigrated(await storage.applied()) ? await storage.snapshot(backupTimes) : noBackups,
   withoutDatabase: async () => noBackups,
 })

@@ -1,33 +1,29 @@
 import { run, type Transaction } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
-import { hasTable } from '../../config/database-id.ts'
+import { isMigrated } from '../../config/database-id.ts'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
 import * as events from '../../events/failed-event-queries.ts'
 import * as failedJobs from '../../events/job-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** What handlers or works are doing, with a limited number of failures; `none` without the table. */
-const overview = <State>(
-  table: Parameters<typeof hasTable>[1],
-  read: (limit: number) => Transaction<State>,
-  none: State,
-) =>
+/** What handlers or works are doing, with a limited number of failures; `none` without tables. */
+const overview = <State>(read: (limit: number) => Transaction<State>, none: State) =>
   databaseOperation({
     changesNothing: true,
     input: Type.Object({ limit: Type.Integer() }),
     async run({ storage }, { limit }) {
-      if (!hasTable(await storage.applied(), table)) return none
+      if (!isMigrated(await storage.applied())) return none
       return await storage.snapshot(() => read(limit), { long: true })
     },
     withoutDatabase: async () => none as NoInfer<State>,
   })
 
-export const failedEvents = overview('mortise_reaction', events.readFailedEvents, {
+export const failedEvents = overview(events.readFailedEvents, {
   subscriptions: [],
   failed: [],
 })
 
-export const jobs = overview('mortise_job', failedJobs.readJobs, { works: [], failed: [] })
+export const jobs = overview(failedJobs.readJobs, { works: [], failed: [] })
 
 const module = Type.Optional(Type.String())
 

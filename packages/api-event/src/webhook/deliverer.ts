@@ -130,7 +130,7 @@ export class Deliverer {
     const { database, clock } = this.#options
     const counts = { underWay: this.#underWay, underWayOf: this.#underWayOf }
     const limits = { limit, perWebhook: PER_WEBHOOK, perOwner: PER_OWNER }
-    const claim = newId('claim')
+    const lease = newId('lease')
     const { due, now } = await database.snapshot(function* () {
       const now = yield* clock()
       return { due: yield* isDue(now), now }
@@ -139,7 +139,7 @@ export class Deliverer {
     if (!wentBack && !due) return []
     return await database.transaction(function* () {
       const now = yield* clock()
-      return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + LEASE })
+      return yield* leaseDue({ lease, ...limits, ...counts, now, until: now + LEASE })
     })
   }
 

@@ -33,7 +33,7 @@ export interface DeliveryRow {
   readonly state: State
   readonly attempts: number
   readonly dueAt: number | null
-  readonly claim: string | null
+  readonly lease: string | null
   readonly attemptedAt: number | null
   readonly status: number | null
   readonly error: string | null
@@ -44,7 +44,7 @@ export interface DeliveryRow {
   readonly ofOthers: number
 }
 
-const columns = sql`id, type, subject, state, attempts, due_at AS "dueAt", claim,
+const columns = sql`id, type, subject, state, attempts, due_at AS "dueAt", lease,
   attempted_at AS "attemptedAt", status, error, response, created_at AS "createdAt", ended_at AS "endedAt",
   of_others AS "ofOthers"`
 
@@ -100,7 +100,7 @@ export function listDeliveries(
 /** A delivery that this process must send. */
 export interface LeasedDelivery {
   readonly id: string
-  readonly claim: string
+  readonly lease: string
   readonly webhook: string
   /** The owner of the webhook. */
   readonly owner: string
@@ -119,14 +119,14 @@ export interface LeasedDelivery {
 }
 
 interface DueRow
-  extends Omit<LeasedDelivery, 'secrets' | 'claim'>,
+  extends Omit<LeasedDelivery, 'secrets' | 'lease'>,
     Pick<WebhookRow, 'enabled' | 'provenUntil' | 'failingSince'> {
   readonly secrets: string
   readonly ofOthers: number
 }
 
 export interface LeaseQuery {
-  readonly claim: string
+  readonly lease: string
   readonly limit: number
   /** The most concurrent attempts of one webhook. A failing webhook has one. */
   readonly perWebhook: number
@@ -145,7 +145,7 @@ const WITHDRAWN_AT_ONCE = 100
 
 /** Leases due deliveries, in the order in which they became due. */
 export function* leaseDue(query: LeaseQuery): Transaction<LeasedDelivery[]> {
-  const { claim, limit, perWebhook, perOwner, now, until } = query
+  const { lease, limit, perWebhook, perOwner, now, until } = query
   const underWay = new Map(query.underWay)
   const underWayOf = new Map(query.underWayOf)
   const leased: LeasedDelivery[] = []
@@ -183,11 +183,11 @@ export function* leaseDue(query: LeaseQuery): Transaction<LeasedDelivery[]> {
         more = true
       } else {
         yield* run(
-          sql`UPDATE webhook_delivery SET claim = ${claim}, due_at = ${until} WHERE webhook = ${row.webhook} AND id = ${row.id}`,
+          sql`UPDATE webhook_delivery SET lease = ${lease}, due_at = ${until} WHERE webhook = ${row.webhook} AND id = ${row.id}`,
         )
         underWay.set(row.webhook, count + 1)
         underWayOf.set(row.owner, own + 1)
-        leased.push({ ...row, claim, secrets: validAt(JSON.parse(secrets), now) })
+        leased.push({ ...row, lease, secrets: validAt(JSON.parse(secrets), now) })
       }
     }
   }
@@ -204,7 +204,7 @@ function* withdraw(
 ): Transaction<void> {
   yield* run(sql`
     UPDATE webhook_delivery
-    SET state = 'failed', due_at = NULL, claim = NULL, ended_at = ${now},
+    SET state = 'failed', due_at = NULL, lease = NULL, ended_at = ${now},
       error = 'the webhook no longer gets the events of others'
     WHERE webhook = ${webhook} AND id = ${id}`)
   yield* letNext(webhook, subject, now)
@@ -212,10 +212,10 @@ function* withdraw(
 
 /** The waiting ones go first, so that each queue keeps its first delivery. */
 function* giveUp(webhook: string, now: number): Transaction<void> {
-  for (const turn of [sql`due_at IS NULL`, sql`(claim IS NULL OR due_at <= ${now})`]) {
+  for (const turn of [sql`due_at IS NULL`, sql`(lease IS NULL OR due_at <= ${now})`]) {
     const given = yield* run(sql`
       UPDATE webhook_delivery
-      SET state = 'failed', due_at = NULL, claim = NULL, ended_at = ${now}, error = 'the webhook was disabled'
+      SET state = 'failed', due_at = NULL, lease = NULL, ended_at = ${now}, error = 'the webhook was disabled'
       WHERE webhook = ${webhook} AND id IN (
         SELECT id FROM webhook_delivery WHERE webhook = ${webhook} AND state = 'pending' AND ${turn}
         LIMIT ${GIVEN_UP_AT_ONCE})`)
@@ -232,20 +232,20 @@ export function* isDue(now: number): Transaction<boolean> {
 
 /**
  * Makes due what a fast clock put off: deliveries last tried in the future or never, and leases
- * longer than `term` milliseconds. These leases become due at `claimsDue`.
+ * longer than `term` milliseconds. These leases become due at `leasesDue`.
  */
-export function* makeDue(now: number, term: number, claimsDue: number): Transaction<void> {
+export function* makeDue(now: number, term: number, leasesDue: number): Transaction<void> {
   const ahead = now + TOLERANCE
   yield* run(sql`
     UPDATE webhook_delivery SET due_at = ${now}
-    WHERE due_at > ${ahead} AND claim IS NULL AND (attempts = 0 OR attempted_at > ${ahead})`)
+    WHERE due_at > ${ahead} AND lease IS NULL AND (attempts = 0 OR attempted_at > ${ahead})`)
   yield* run(sql`
-    UPDATE webhook_delivery SET due_at = ${claimsDue} WHERE due_at > ${ahead + term} AND claim IS NOT NULL`)
+    UPDATE webhook_delivery SET due_at = ${leasesDue} WHERE due_at > ${ahead + term} AND lease IS NOT NULL`)
 }
 
 /** False if the lease is lost: another process sends the delivery. */
 export function* endAttempt(
-  { id, claim, webhook, subject, attempts }: LeasedDelivery,
+  { id, lease, webhook, subject, attempts }: LeasedDelivery,
   { status, error, response }: Outcome,
   state: State,
   dueAt: number | null,
@@ -253,9 +253,9 @@ export function* endAttempt(
 ): Transaction<boolean> {
   const kept = yield* run(sql`
     UPDATE webhook_delivery
-    SET state = ${state}, attempts = ${attempts + 1}, due_at = ${dueAt}, claim = NULL, attempted_at = ${now},
+    SET state = ${state}, attempts = ${attempts + 1}, due_at = ${dueAt}, lease = NULL, attempted_at = ${now},
       status = ${status}, error = ${error}, response = ${response}, ended_at = ${dueAt === null ? now : null}
-    WHERE webhook = ${webhook} AND id = ${id} AND claim = ${claim}`)
+    WHERE webhook = ${webhook} AND id = ${id} AND lease = ${lease}`)
   if (kept > 0 && dueAt === null) yield* letNext(webhook, subject, now)
   return kept > 0
 }
@@ -277,7 +277,7 @@ export function* replayDelivery(
   if (state === 'pending') {
     yield* run(sql`
       UPDATE webhook_delivery SET attempts = 0, due_at = ${now}
-      WHERE webhook = ${webhook} AND id = ${id} AND due_at IS NOT NULL AND claim IS NULL`)
+      WHERE webhook = ${webhook} AND id = ${id} AND due_at IS NOT NULL AND lease IS NULL`)
     return
   }
   yield* run(sql`

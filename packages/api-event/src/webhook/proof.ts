@@ -13,7 +13,7 @@ const STOPPED_AT_ONCE = 100
 export const isProven = (
   { everyone, provenUntil }: Pick<WebhookRow, 'everyone' | 'provenUntil'>,
   now: number,
-): boolean => everyone === 0 || (provenUntil !== null && provenUntil > now)
+): boolean => everyone === 0 || (provenUntil ?? 0) > now
 
 /** Without a valid proof it has stopped, even before `disableUnproven` records that. */
 export function disabledIfUnproven(webhook: WebhookRow, now: number): WebhookRow {
@@ -58,7 +58,7 @@ export function* setProof(id: string, { proof, provenUntil }: Proof): Transactio
   yield* run(sql`UPDATE webhook SET proof = ${proof}, proven_until = ${provenUntil} WHERE id = ${id}`)
 }
 
-/** The proofs of enabled webhooks for everyone's events. Null if an earlier version has written one. */
+/** The proofs of enabled webhooks for everyone's events. */
 export function* proofsInUse(): Transaction<(string | null)[]> {
   const rows = yield* many<{ proof: string | null }>(
     sql`SELECT DISTINCT proof FROM webhook WHERE everyone = 1 AND enabled = 1`,

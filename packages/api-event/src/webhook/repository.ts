@@ -28,7 +28,7 @@ export interface WebhookRow {
   readonly enabled: number
   readonly disabledReason: string | null
   readonly failingSince: number | null
-  /** The end of the proof for everyone's events. */
+  /** The end of the proof for everyone's events; null for its owner's alone. */
   readonly provenUntil: number | null
   /** What verified the token of that proof: see `ModuleContext.trusts`. */
   readonly proof: string | null

@@ -378,7 +378,7 @@ function toDelivery(row: deliveries.DeliveryRow): Delivery {
     subject,
     state,
     attempts,
-    nextAttemptAt: timestamp(row.claim === null ? row.dueAt : null),
+    nextAttemptAt: timestamp(row.lease === null ? row.dueAt : null),
     lastAttemptAt: timestamp(row.attemptedAt),
     status,
     error,

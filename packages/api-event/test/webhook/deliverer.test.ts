@@ -284,7 +284,7 @@ testOnEngines('deliveries of a dead worker are taken over, and it cannot end the
   while (hanging.length === 0) await new Promise(setImmediate)
   const other = host.deliverer()
   await other.deliverDue()
-  t.equal(received.length, 1, 'not while the claim lasts')
+  t.equal(received.length, 1, 'not while the lease lasts')
   t.match(await webhook.deliveries(), [{ state: 'pending', nextAttemptAt: null }])
   host.advance(MINUTE)
   await other.deliverDue()
@@ -435,7 +435,7 @@ testOnEngines('after the correction of a clock that was ahead, deliveries contin
   await host.database.transaction(function* () {
     const now = (yield* databaseTime()) + 120 * MINUTE
     yield* run(
-      sql`UPDATE webhook_delivery SET claim = 'killed', due_at = ${now + MINUTE} WHERE subject = 'purchase_c'`,
+      sql`UPDATE webhook_delivery SET lease = 'killed', due_at = ${now + MINUTE} WHERE subject = 'purchase_c'`,
     )
   })
   host.advance(-120 * MINUTE)
@@ -443,7 +443,7 @@ testOnEngines('after the correction of a clock that was ahead, deliveries contin
   t.match(
     received.map(({ body }) => JSON.parse(body).subject).sort(),
     ['purchase_a', 'purchase_a', 'purchase_b'],
-    'a claim of this time may be under way yet',
+    'a lease of this time may be under way yet',
   )
   await host.deliverer().deliverDue()
   t.equal(received.length, 3, 'it has a minute from now')
@@ -462,7 +462,7 @@ testOnEngines('deliveries leased by a killed host are due when another one start
   await webhookOf(host, url)
   await host.happen('purchase_a')
   await host.database.transaction(() =>
-    run(sql`UPDATE webhook_delivery SET claim = 'killed', due_at = due_at + ${121 * MINUTE}`),
+    run(sql`UPDATE webhook_delivery SET lease = 'killed', due_at = due_at + ${121 * MINUTE}`),
   )
   await host.deliverer().deliverDue()
   t.equal(received.length, 1)
@@ -474,29 +474,29 @@ testOnEngines('a lease takes a few deliveries of each webhook', async (t) => {
   for (let n = 0; n < 20; n++) await host.happen(`purchase_${n}`)
   const other = await webhookOf(host, 'http://127.0.0.1:1/')
   for (let n = 0; n < 3; n++) await host.happen(`purchase_new_${n}`)
-  const claim = (underWay: [string, number][]) =>
+  const lease = (underWay: [string, number][]) =>
     host.database.transaction(function* () {
       const now = yield* databaseTime()
       const limits = { limit: 8, perWebhook: 4, perOwner: 16 }
-      const query = { claim: 'claim_a', ...limits, underWayOf: new Map(), now, until: now + MINUTE }
+      const query = { lease: 'lease_a', ...limits, underWayOf: new Map(), now, until: now + MINUTE }
       return yield* leaseDue({ ...query, underWay: new Map(underWay) })
     })
-  const first = await claim([])
+  const first = await lease([])
   t.same(
     first.map(({ webhook }) => webhook),
     [busy, busy, busy, busy, other, other, other].map(({ id }) => id),
   )
   t.same(
-    await claim([
+    await lease([
       [busy.id, 4],
       [other.id, 3],
     ]),
     [],
   )
-  t.equal((await claim([[busy.id, 3]])).length, 1)
+  t.equal((await lease([[busy.id, 3]])).length, 1)
   await host.database.transaction(() => setFailing(busy.id, 1))
-  t.equal((await claim([[busy.id, 1]])).length, 0)
-  t.equal((await claim([])).length, 1)
+  t.equal((await lease([[busy.id, 1]])).length, 0)
+  t.equal((await lease([])).length, 1)
 })
 
 testOnEngines('the webhooks of one owner leave room for those of others', async (t) => {
@@ -507,17 +507,17 @@ testOnEngines('the webhooks of one owner leave room for those of others', async 
   for (let n = 0; n < 4; n++) await host.happen(`purchase_${n}`)
   await ben.post('/webhook', { url: 'http://127.0.0.1:1/' })
   await host.happen('purchase_bens', { owner: bens })
-  const claim = (underWayOf: [string, number][]) =>
+  const lease = (underWayOf: [string, number][]) =>
     host.database.transaction(function* () {
       const now = yield* databaseTime()
       const limits = { limit: 64, perWebhook: 4, perOwner: 5 }
       const counts = { underWay: new Map(), underWayOf: new Map(underWayOf) }
-      const claimed = yield* leaseDue({ claim: 'claim_a', ...limits, ...counts, now, until: now + MINUTE })
-      return claimed.map(({ owner }) => owner)
+      const leased = yield* leaseDue({ lease: 'lease_a', ...limits, ...counts, now, until: now + MINUTE })
+      return leased.map(({ owner }) => owner)
     })
-  t.same(await claim([[ann, 2]]), [ann, ann, ann, bens])
-  t.same(await claim([[ann, 5]]), [])
-  t.equal((await claim([])).length, 5)
+  t.same(await lease([[ann, 2]]), [ann, ann, ann, bens])
+  t.same(await lease([[ann, 5]]), [])
+  t.equal((await lease([])).length, 5)
 })
 
 testOnEngines(

@@ -16,10 +16,10 @@ const columns = sql`id, format, skip_invalid AS "skipInvalid", stock, separated_
 export const insertImport = (row: ImportRow, bytes: Uint8Array) =>
   run(sql`
     INSERT INTO product_import (id, format, skip_invalid, stock, bytes, status, products, done, created, changed,
-      error_count, errors, created_at, updated_at, expires_at, expiry_day)
+      skipped, error_count, errors, created_at, updated_at, expires_at, expiry_day)
     VALUES (${row.id}, ${row.format}, ${row.skipInvalid}, ${row.stock}, ${bytes}, ${row.status}, ${row.products},
-      ${row.done}, ${row.created}, ${row.changed}, ${row.errorCount}, ${row.errors}, ${row.createdAt},
-      ${row.updatedAt}, ${row.expiresAt}, ${expiryDay(row.expiresAt)})`)
+      ${row.done}, ${row.created}, ${row.changed}, ${row.skipped}, ${row.errorCount}, ${row.errors},
+      ${row.createdAt}, ${row.updatedAt}, ${row.expiresAt}, ${expiryDay(row.expiresAt)})`)
 
 export const findImport = (id: string, now: number) =>
   maybeOne<ImportRow>(sql`SELECT ${columns} FROM product_import WHERE id = ${id} AND expires_at > ${now}`)

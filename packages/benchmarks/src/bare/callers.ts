@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { DAY, newId } from '@mortise/module-sdk'
+import { DAY, expiryDay, newId } from '@mortise/module-sdk'
 import type { Database } from 'better-sqlite3'
 import { jwtVerify } from 'jose'
 
@@ -61,8 +61,8 @@ export class BareGuests {
     this.#renew = database.prepare<[number, string, number]>(
       'UPDATE mortise_guest SET expires_at = ? WHERE id = ? AND expires_at > ?',
     )
-    this.#store = database.prepare<[string, string, number, number]>(
-      'INSERT INTO mortise_guest (id, token_hash, created_at, expires_at) VALUES (?, ?, ?, ?)',
+    this.#store = database.prepare<[string, string, number, number, number]>(
+      'INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day) VALUES (?, ?, ?, ?, ?)',
     )
   }
 
@@ -76,8 +76,10 @@ export class BareGuests {
    * known one.
    */
   keep({ guest }: BareCaller, now: number): void {
-    if (guest?.newToken) this.#store.run(guest.id, hashOf(guest.newToken), now, now + GUEST_LIFETIME)
-    else if (guest && this.#renew.run(now + GUEST_LIFETIME, guest.id, now).changes === 0) {
+    const expiresAt = now + GUEST_LIFETIME
+    if (guest?.newToken)
+      this.#store.run(guest.id, hashOf(guest.newToken), now, expiresAt, expiryDay(expiresAt))
+    else if (guest && this.#renew.run(expiresAt, guest.id, now).changes === 0) {
       throw new Error('the guest has expired')
     }
   }

@@ -1,4 +1,4 @@
-import { newId, timestamp } from '@mortise/module-sdk'
+import { expiryDay, newId, timestamp } from '@mortise/module-sdk'
 import type { Static } from '@sinclair/typebox'
 import type { Database } from 'better-sqlite3'
 import type { BareCaller } from './callers.ts'
@@ -49,8 +49,9 @@ export class BareCart {
     this.#deleteExpired = database.prepare<[string, number]>(
       'DELETE FROM cart WHERE owner = ? AND expires_at <= ?',
     )
-    this.#insert = database.prepare<[string, string, number, number, number]>(`
-      INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at) VALUES (?, ?, 1, ?, ?, ?)`)
+    this.#insert = database.prepare<[string, string, number, number, number, number]>(`
+      INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+      VALUES (?, ?, 1, ?, ?, ?, ?)`)
     this.#addToItem = database.prepare<[string, string, number, string, number, number, number], Item>(`
       INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
       VALUES (?, ?, ?, ?, ?, 1, ?, ?)
@@ -82,7 +83,7 @@ export class BareCart {
   #start(owner: string, now: number, expiresAt: number) {
     const cart = { id: newId('cart'), version: 1 }
     this.#deleteExpired.run(owner, now)
-    this.#insert.run(cart.id, owner, now, now, expiresAt)
+    this.#insert.run(cart.id, owner, now, now, expiresAt, expiryDay(expiresAt))
     return cart
   }
 }

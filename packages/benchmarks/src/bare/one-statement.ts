@@ -37,8 +37,8 @@ const BUY = `
   bought AS (
     INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
     SELECT seq, $1, $2, 'pending', $3, $4, 1, $5, $5 FROM next)
-  INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
-  SELECT seq, item.position - 1, item.id, item.product, item.quantity
+  INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, taken)
+  SELECT seq, item.position - 1, item.id, item.product, item.quantity, 0
   FROM next, unnest($6::text[], $7::text[], $8::int[])
     WITH ORDINALITY AS item (id, product, quantity, position)
   RETURNING purchase_seq AS number`

@@ -1,4 +1,4 @@
-import { newId } from '@mortise/module-sdk'
+import { expiryDay, newId } from '@mortise/module-sdk'
 import { Pool, type PoolClient, types } from 'pg'
 import { type BareCaller, GUEST_LIFETIME, hashOf, knownGuest } from './callers.ts'
 import { type Item, type Line, MAX_ITEMS, MAX_QUANTITY, toCart, toItem } from './cart.ts'
@@ -77,9 +77,16 @@ export async function openPostgresStore({ url, schema, oneStatement }: PostgresO
 
   async function keep(client: PoolClient, { guest }: BareCaller, now: number): Promise<void> {
     if (guest?.newToken) {
-      const text =
-        'INSERT INTO mortise_guest (id, token_hash, created_at, expires_at) VALUES ($1, $2, $3, $4)'
-      await ask(client, 'store', text, [guest.id, hashOf(guest.newToken), now, now + GUEST_LIFETIME])
+      const text = `
+        INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day) VALUES ($1, $2, $3, $4, $5)`
+      const expiresAt = now + GUEST_LIFETIME
+      await ask(client, 'store', text, [
+        guest.id,
+        hashOf(guest.newToken),
+        now,
+        expiresAt,
+        expiryDay(expiresAt),
+      ])
     } else if (guest) {
       const text = 'UPDATE mortise_guest SET expires_at = $1 WHERE id = $2 AND expires_at > $3 RETURNING id'
       const kept = await ask(client, 'renew', text, [now + GUEST_LIFETIME, guest.id, now])
@@ -90,8 +97,10 @@ export async function openPostgresStore({ url, schema, oneStatement }: PostgresO
   async function startCart(client: PoolClient, owner: string, now: number, expiresAt: number) {
     const cart = { id: newId('cart'), version: 1 }
     await ask(client, 'expire', 'DELETE FROM cart WHERE owner = $1 AND expires_at <= $2', [owner, now])
-    const text = `INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at) VALUES ($1, $2, 1, $3, $3, $4)`
-    await ask(client, 'start', text, [cart.id, owner, now, expiresAt])
+    const text = `
+      INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+      VALUES ($1, $2, 1, $3, $3, $4, $5)`
+    await ask(client, 'start', text, [cart.id, owner, now, expiresAt, expiryDay(expiresAt)])
     return cart
   }
 
@@ -124,12 +133,12 @@ export async function openPostgresStore({ url, schema, oneStatement }: PostgresO
       VALUES ($1, $2, $3, 'pending', $4, $5, 1, $6, $6)`
     await ask(client, 'insert', insert, [seq, id, owner, itemCount, totalQuantity, now])
     const places = items.map(
-      (_, index) => `($1, ${[1, 2, 3, 4].map((place) => `$${index * 4 + place + 1}`)})`,
+      (_, index) => `($1, ${[1, 2, 3, 4].map((place) => `$${index * 4 + place + 1}`)}, 0)`,
     )
     await ask(
       client,
       `items ${items.length}`,
-      `INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${places}`,
+      `INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, taken) VALUES ${places}`,
       [seq, ...items.flatMap((item, position) => [position, item.id, item.product, item.quantity])],
     )
     return { ...purchase, number: Number(seq) }

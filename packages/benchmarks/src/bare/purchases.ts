@@ -19,7 +19,7 @@ export class BarePurchases {
         RETURNING seq`)
       .pluck()
     this.#insertItem = database.prepare<[number, number, string, string, number]>(
-      'INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, taken) VALUES (?, ?, ?, ?, ?, 0)',
     )
   }
 

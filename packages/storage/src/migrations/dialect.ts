@@ -23,8 +23,8 @@ export interface Dialect<
   readonly ledger: {
     /** Creates the ledger if it is missing. */
     readonly create: string
-    /** Finds the ledger's column names; none without a ledger. */
-    readonly columns: Sql
+    /** Finds a row if there is a ledger. */
+    readonly find: Sql
     /** The columns that only this engine has, by their property of an entry. */
     readonly more: Readonly<Record<string, string>>
     /** The column that counts rows in the order of application; clocks do not. */

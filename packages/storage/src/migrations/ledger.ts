@@ -15,22 +15,14 @@ const COLUMNS = {
   appliedAt: 'applied_at',
 }
 
-/** Creates the ledger if it is missing, and upgrades one of host 1.0. */
-export function* prepareLedger({ ledger }: Pick<Dialect, 'ledger'>): SchemaSteps<void> {
-  yield ledger.create
-  const columns: { name: string }[] = yield ledger.columns
-  if (columns.some(({ name }) => name === 'tables')) return
-  yield 'ALTER TABLE mortise_migration ADD COLUMN tables TEXT'
-}
-
 /** In order of application. */
 export function* readLedger<Entry extends LedgerEntry>({
   ledger,
 }: Pick<Dialect<Entry>, 'ledger'>): SchemaSteps<Entry[]> {
-  const present: { name: string }[] = yield ledger.columns
-  if (present.length === 0) return []
-  const columns = Object.entries({ ...COLUMNS, ...ledger.more }).map(([name, column]) =>
-    present.some((other) => other.name === column) ? `${column} AS "${name}"` : `NULL AS "${name}"`,
+  const found: unknown[] = yield ledger.find
+  if (found.length === 0) return []
+  const columns = Object.entries({ ...COLUMNS, ...ledger.more }).map(
+    ([name, column]) => `${column} AS "${name}"`,
   )
   const text = `SELECT ${columns.join(', ')} FROM mortise_migration ORDER BY ${ledger.order}`
   return yield new Sql([text], [])
@@ -55,7 +47,7 @@ export function* adoptLedger<Entry extends LedgerEntry>(
   dialect: Dialect<Entry>,
   entries: readonly Entry[],
 ): SchemaSteps<void> {
-  yield* prepareLedger(dialect)
+  yield dialect.ledger.create
   for (const entry of entries) yield insertion(dialect, entry)
 }
 

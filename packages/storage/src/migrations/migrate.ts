@@ -1,10 +1,9 @@
 import type { Engine } from '@mortise/module-sdk'
-import { sql } from '@mortise/module-sdk/sql'
 import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { Dialect, OrphanRow, SchemaSteps } from './dialect.ts'
 import { foreignChange, type SchemaObject } from './foreign-change.ts'
-import { insertion, prepareLedger, readLedger } from './ledger.ts'
+import { insertion, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
 import { isOfHost } from './module-prefixes.ts'
 
@@ -63,19 +62,12 @@ export const pendingMigrations = (
     planMigrations(set, files, ledger).map(({ name }) => ({ module: set.module, name })),
   )
 
-/** Also to record the prefixes that host 1.0 did not record. */
-export const needsMigration = (sets: readonly ReadSet[], ledger: readonly LedgerEntry[]): boolean =>
-  pendingMigrations(sets, ledger).length > 0 ||
-  ledger.some(({ module, tables }) => tables === null && sets.some(({ set }) => set.module === module))
-
 /** @throws {MigrationError} */
 export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   sets: readonly ReadSet<File>[],
 ): SchemaSteps<AppliedMigration[]> {
-  yield* prepareLedger(dialect)
-  for (const { set } of sets)
-    yield sql`UPDATE mortise_migration SET tables = ${set.tables} WHERE module = ${set.module} AND tables IS NULL`
+  yield dialect.ledger.create
   const applied: AppliedMigration[] = []
   const ledger = yield* readLedger(dialect)
   let objects: SchemaObject[] | undefined
@@ -120,7 +112,7 @@ export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFil
   known?: SchemaObject[],
 ): SchemaSteps<SchemaObject[]> {
   const words = { failed: `${what} failed`, strayed: what, remedy: REMEDY }
-  const after = yield* confined(dialect, entry.tables as string, up, words, known)
+  const after = yield* confined(dialect, entry.tables, up, words, known)
   yield insertion(dialect, entry)
   return after
 }

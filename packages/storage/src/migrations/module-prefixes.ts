@@ -6,23 +6,14 @@ import { isOwn, type SchemaObject } from './foreign-change.ts'
 /** Whether the tables with this prefix are the host's, which has the ledger among them. */
 export const isOfHost = (prefix: string): boolean => isOwn(prefix, 'mortise_migration')
 
-/** @throws {MigrationError} if it is unknown */
-export function prefixOf({ module, name, tables }: LedgerEntry): string {
-  if (tables !== null) return tables
-  throw new MigrationError(
-    `the tables of ${module} are unknown: an older host applied ${name}. ` +
-      'Start this host once with the module installed, then try again',
-  )
-}
-
-/** @throws {MigrationError} if they are unknown, or another module shares them */
+/** @throws {MigrationError} if another module shares them */
 export function prefixesOf(ledger: readonly LedgerEntry[], module: string): string[] {
-  const prefixes = new Set(ledger.filter((entry) => entry.module === module).map(prefixOf))
+  const prefixes = new Set(ledger.filter((entry) => entry.module === module).map(({ tables }) => tables))
   if ([...prefixes].some(isOfHost)) {
     throw new MigrationError(`the tables of ${module} belong to the host and stay`)
   }
   for (const { module: other, tables } of ledger) {
-    if (other === module || tables === null) continue
+    if (other === module) continue
     for (const prefix of prefixes) {
       if (!isOwn(prefix, tables) && !isOwn(tables, prefix)) continue
       throw new MigrationError(

@@ -3,7 +3,7 @@ import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry, ModuleData } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 import type { SchemaObject } from './foreign-change.ts'
-import { isSameLedger, prepareLedger, readLedger } from './ledger.ts'
+import { isSameLedger, readLedger } from './ledger.ts'
 import { assertKeysHold } from './migrate.ts'
 import { isOwnObject, prefixesOf } from './module-prefixes.ts'
 
@@ -24,7 +24,7 @@ export function* restoreModule(
   if (module === undefined || entries.some((entry) => entry.module !== module)) {
     throw new MigrationError(`${file} does not contain the data of one module`)
   }
-  yield* prepareLedger(dialect)
+  yield dialect.ledger.create
   const ledger = yield* readLedger(dialect)
   const present = ledger.filter((entry) => entry.module === module)
   if (isSameLedger(present, entries)) return { module, tables: [] }

@@ -4,7 +4,6 @@ import type { AppliedMigration, LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 import { readLedger } from './ledger.ts'
 import { assertKeysHold, confined } from './migrate.ts'
-import { prefixOf } from './module-prefixes.ts'
 
 const TELL = 'Nothing was changed; tell the author of the module'
 
@@ -32,7 +31,6 @@ export function* undoMigrations(
 
 interface Undoable extends LedgerEntry {
   readonly down: string
-  readonly tables: string
 }
 
 const nameOf = ({ module, name }: AppliedMigration) => `${name} of ${module}`
@@ -66,5 +64,5 @@ function assertUndoable(entry: LedgerEntry): Undoable {
       `${nameOf(entry)} is irreversible: it has no down migration. Nothing was changed`,
     )
   }
-  return { ...entry, down, tables: prefixOf(entry) }
+  return { ...entry, down }
 }

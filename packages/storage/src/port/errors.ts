@@ -37,8 +37,8 @@ export class StorageRefusedError extends StorageUnreachableError {
 }
 
 /**
- * The database server responds, but is not set up for an application; the message says why, and what
- * to do.
+ * The database is reached, but no application can use it as it is; the message says why, and what to
+ * do.
  */
 export class StorageUnfitError extends StorageUnreachableError {
   override readonly name = 'StorageUnfitError'

@@ -30,10 +30,8 @@ export interface LedgerEntry extends AppliedMigration {
   readonly checksum: string
   /** The down migration; null if irreversible. */
   readonly down: string | null
-  /**
-   * The prefix of its module; null if an older host applied it, until the module migrates again.
-   */
-  readonly tables: string | null
+  /** The prefix of its module. */
+  readonly tables: string
   /** Epoch milliseconds. */
   readonly appliedAt: number
 }

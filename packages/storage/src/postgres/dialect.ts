@@ -12,7 +12,6 @@ import { refusedMigration } from './refused-migration.ts'
 
 /** With its form on SQLite too: modules are probed on SQLite before their installation. */
 export interface PostgresLedgerEntry extends LedgerEntry {
-  readonly tables: string
   readonly up: string
   readonly sqliteUp: string
   readonly sqliteDown: string | null
@@ -59,9 +58,7 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
         position BIGINT GENERATED ALWAYS AS IDENTITY, -- the order of application
         PRIMARY KEY (module, name)
       )`,
-    columns: sql`
-      SELECT attname AS name FROM pg_attribute
-      WHERE attrelid = to_regclass('mortise_migration') AND attnum > 0 AND NOT attisdropped`,
+    find: sql`SELECT 1 WHERE to_regclass('mortise_migration') IS NOT NULL`,
     more: { up: 'up', sqliteUp: 'sqlite_up', sqliteDown: 'sqlite_down' },
     order: 'position',
   },

@@ -1,6 +1,5 @@
 import type { PostgresDialect } from '../archive/portable-file.ts'
 import { checksumOf } from '../migrations/migration-files.ts'
-import { prefixOf } from '../migrations/module-prefixes.ts'
 import { MigrationError, UnknownMigrationError } from '../port/errors.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
@@ -24,7 +23,7 @@ export async function toPostgresLedger(
   for (const entry of ledger) {
     const { form, reason } = await packagedForm(entry, sets)
     const { up, down, sqliteUp } = form ?? (await copiedForm(entry, forms, reason))
-    const own = { tables: prefixOf(entry), up, down, checksum: checksumOf(up) }
+    const own = { up, down, checksum: checksumOf(up) }
     found.push({ ...entry, ...own, sqliteUp, sqliteDown: entry.down })
   }
   return found

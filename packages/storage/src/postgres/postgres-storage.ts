@@ -9,7 +9,7 @@ import {
 } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import type { SchemaSteps } from '../migrations/dialect.ts'
-import { migrate, needsMigration, pendingMigrations } from '../migrations/migrate.ts'
+import { migrate, pendingMigrations } from '../migrations/migrate.ts'
 import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
 import { engines } from '../port/engines.ts'
@@ -159,7 +159,7 @@ export class PostgresStorage implements Storage {
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const read = await readPortableSets(sets)
-    if (!needsMigration(read, await this.#ledger())) return []
+    if (pendingMigrations(read, await this.#ledger()).length === 0) return []
     return this.#change(() => migrate(dialect, read))
   }
 

@@ -6,7 +6,6 @@ import { readCounted, readDialects } from '../archive/portable-file.ts'
 import type { PortableTable } from '../archive/portable-table.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { isOwn } from '../migrations/foreign-change.ts'
-import { prepareLedger } from '../migrations/ledger.ts'
 import { applyEntry } from '../migrations/migrate.ts'
 import * as migrations from '../migrations/restore-module.ts'
 import { MigrationError } from '../port/errors.ts'
@@ -50,7 +49,7 @@ export async function withSource<Result>(
 
 /** Runs the migrations of a ledger, and records them. */
 function* applyEntries(ledger: readonly PostgresLedgerEntry[]): SchemaSteps<void> {
-  yield* prepareLedger(dialect)
+  yield dialect.ledger.create
   for (const entry of ledger) yield* applyEntry(dialect, `${entry.name} of ${entry.module}`, entry.up, entry)
 }
 

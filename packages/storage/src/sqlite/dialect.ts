@@ -20,10 +20,10 @@ export const dialect: Dialect = {
         checksum TEXT NOT NULL,
         down TEXT, -- NULL: irreversible
         applied_at BIGINT NOT NULL, -- epoch milliseconds
-        tables TEXT, -- the prefix of the module; NULL: applied by host 1.0
+        tables TEXT NOT NULL, -- the prefix of the module
         PRIMARY KEY (module, name)
       )`,
-    columns: sql`SELECT name FROM pragma_table_info('mortise_migration')`,
+    find: sql`SELECT 1 FROM sqlite_schema WHERE name = 'mortise_migration'`,
     more: {},
     // SQLite gives a new row the largest rowid in use plus one.
     order: 'rowid',

@@ -2,7 +2,7 @@ import type { ReadOptions, SnapshotOptions } from '@mortise/module-sdk'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/transaction'
 import type { FileLock } from '../files/file-lock.ts'
-import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
+import { pendingMigrations, readSets } from '../migrations/migrate.ts'
 import { engines } from '../port/engines.ts'
 import { BrokenStorageError, isLocked, isShortage, ShortageError } from '../port/errors.ts'
 import type { Guard } from '../port/guard.ts'
@@ -156,7 +156,7 @@ export class SqliteStorage implements Storage {
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const read = await readSets(sets, 'sqlite')
-    if (!needsMigration(read, this.#ledger())) return []
+    if (pendingMigrations(read, this.#ledger()).length === 0) return []
     if (this.#refusals.low !== undefined) throw this.#refusals.low
     return this.#change({ kind: 'migrate', sets: read })
   }

@@ -36,8 +36,6 @@ export async function takeOutForeign(file: string, sets: readonly MigrationSet[]
     const connection = new Connection(database)
     const ledger = readLedger(connection)
     const prefixes = ledger.map(({ tables }) => tables)
-    // An older host recorded no prefix. Then no name decides.
-    const isKnown = !prefixes.includes(null)
     const { current } = await compareMigrations(
       sets.filter(({ module }) => ledger.some((entry) => entry.module === module)),
       ledger,
@@ -49,8 +47,8 @@ export async function takeOutForeign(file: string, sets: readonly MigrationSet[]
       })),
     )
     const isForeign = ({ type, name, table }: FileObject) => {
-      const owner = prefixes.find((prefix) => prefix !== null && isOwn(prefix, name))
-      if (owner == null || !isOwn(owner, table)) return isKnown
+      const owner = prefixes.find((prefix) => isOwn(prefix, name))
+      if (owner === undefined || !isOwn(owner, table)) return true
       const parts = made.find(({ prefix, expected }) => prefix === owner && expected.length > 0)?.expected
       const part = type === 'table' || type === 'view' ? 'table' : `${type} "${name}"`
       return parts !== undefined && !parts.some((one) => one.table === table && one.part === part)

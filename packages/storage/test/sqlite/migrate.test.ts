@@ -56,21 +56,6 @@ t.test('a table with children can be rebuilt: rows stay, keys hold again afterwa
   )
 })
 
-t.test('a ledger of host 1.0 is completed, and remembers the prefix from then on', async (t) => {
-  const { storage, write } = await temporaryMigrations(t)
-  const cart = write('cart', CART)
-  await storage.migrate([cart])
-  const database = new SqliteDatabase(join(t.testdirName, 'app.db'))
-  t.teardown(() => database.close())
-  database.exec('ALTER TABLE mortise_migration DROP COLUMN tables')
-  const applied = [{ module: 'cart', name: '001-cart' }]
-  t.strictSame(await storage.applied(), [{ ...applied[0], reversible: true }])
-  await t.rejects(storage.undo(applied), { name: 'MigrationError', message: /older host/ })
-  t.strictSame(await storage.migrate([cart]), [], 'nothing is applied again')
-  await storage.undo(applied)
-  t.strictSame(await storage.applied(), [])
-})
-
 t.test('a write lock held elsewhere is waited for', async (t) => {
   const { storage, write, objects } = await temporaryMigrations(t)
   const other = new SqliteDatabase(join(t.testdirName, 'app.db'))

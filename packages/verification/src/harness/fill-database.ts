@@ -32,9 +32,9 @@ export function fillPurchases(file: string, purchases: number, owner: string, us
         FROM n`)
       .run({ count: BigInt(purchases), owner, users: BigInt(users) })
     database.exec(`
-      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+      INSERT INTO purchase_item (purchase_seq, position, id, product, quantity, taken)
       SELECT seq, position, 'item_' || lower(hex(randomblob(13))), 'espresso-beans-' || (seq % 100) || 'kg',
-        CASE position WHEN 0 THEN 1 ELSE total_quantity - 1 END
+        CASE position WHEN 0 THEN 1 ELSE total_quantity - 1 END, 0
       FROM purchase, (SELECT 0 AS position UNION ALL SELECT 1)`)
   })
 }

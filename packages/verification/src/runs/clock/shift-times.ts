@@ -4,7 +4,7 @@ import { identifier, run, sql } from '@mortise/module-sdk'
 /** All times from the database's clock that are compared with it later. */
 const columns = [
   ['mortise_subscription', 'held_until'],
-  ['mortise_reaction', 'next_at'],
+  ['mortise_failed_event', 'next_at'],
   ['mortise_job', 'due_at'],
   ['mortise_job', 'held_until'],
   ['mortise_job', 'created_at'],

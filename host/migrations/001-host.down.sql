@@ -1,0 +1,10 @@
+DROP TABLE mortise_job;
+DROP TABLE mortise_failed_event;
+DROP TABLE mortise_subscription;
+DROP TABLE mortise_rate;
+DROP TABLE mortise_idempotency;
+DROP TABLE mortise_claim;
+DROP TABLE mortise_guest;
+DROP TABLE mortise_lease;
+DROP TABLE mortise_host;
+DROP TABLE mortise_identity;

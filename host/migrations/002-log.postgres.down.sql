@@ -1,0 +1,4 @@
+DROP TABLE mortise_event_new;
+DROP TABLE mortise_event;
+DROP TABLE mortise_audit;
+DROP FUNCTION mortise_audit_refuse();

@@ -1,2 +1,0 @@
-DROP TABLE mortise_audit;
-DROP FUNCTION mortise_audit_refuse();

@@ -1,2 +1,0 @@
-DROP TABLE mortise_event_new;
-DROP TABLE mortise_event;

@@ -1,2 +1,0 @@
-DROP TABLE mortise_reaction;
-DROP TABLE mortise_subscription;

@@ -1,1 +1,0 @@
-DROP INDEX mortise_audit_by_object;

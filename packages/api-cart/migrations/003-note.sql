@@ -1,1 +1,0 @@
-ALTER TABLE cart_item ADD COLUMN note TEXT;

@@ -1,1 +1,0 @@
-ALTER TABLE webhook_delivery ALTER COLUMN id TYPE TEXT COLLATE "default";

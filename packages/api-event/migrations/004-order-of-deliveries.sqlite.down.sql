@@ -1,1 +1,0 @@
--- SQLite writes one purchase after the other: there is nothing to undo.

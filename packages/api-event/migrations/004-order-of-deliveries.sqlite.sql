@@ -1,1 +1,0 @@
--- SQLite compares bytes already: there is nothing to do.

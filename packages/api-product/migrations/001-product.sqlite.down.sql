@@ -1,2 +1,0 @@
-DROP TABLE product_term;
-DROP TABLE product;

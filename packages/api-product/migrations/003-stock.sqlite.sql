@@ -1,1 +1,0 @@
--- SQLite makes one sale after the other: there is nothing to do.

@@ -1,1 +1,0 @@
--- SQLite counts in place: there is nothing to do.

@@ -1,1 +1,0 @@
-ALTER TABLE purchase_item ADD FOREIGN KEY (purchase_seq) REFERENCES purchase (seq);

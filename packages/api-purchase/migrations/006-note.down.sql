@@ -1,1 +1,0 @@
-ALTER TABLE purchase_item DROP COLUMN note;

@@ -1,1 +1,0 @@
-ALTER TABLE purchase DROP COLUMN adjustments;

@@ -1,2 +1,0 @@
-DELETE FROM console_session;
-ALTER TABLE console_session DROP COLUMN proof;
