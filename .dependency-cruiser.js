@@ -1,4 +1,5 @@
-// Who may import whom: cli → host → storage → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
+// Who may import whom: cli → installer → host → application → storage → module-sdk ← modules; the test kit uses the host; verification and
+// benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 /** Folders of `inside`, each of which imports only those before it. */
 const inOrder = (inside, folders) =>
@@ -32,16 +33,31 @@ export default {
       { path: ofWorkspaces, pathNot: '^packages/(storage|module-sdk)/' },
     ),
     rule(
-      'host-imports-storage-and-sdk-only',
-      'The host knows no module.',
-      { path: '^host/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(storage|module-sdk))/' },
+      'application-imports-storage-and-sdk-only',
+      'The folder of an application knows no host.',
+      { path: '^packages/application/' },
+      { path: ofWorkspaces, pathNot: '^packages/(application|storage|module-sdk)/' },
     ),
     rule(
-      'cli-imports-host-storage-and-sdk-only',
+      'host-imports-application-storage-and-sdk-only',
+      'The host knows no module and no installer.',
+      { path: '^host/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(application|storage|module-sdk))/' },
+    ),
+    rule(
+      'installer-imports-host-application-storage-and-sdk-only',
+      'The installer knows no command and no module.',
+      { path: '^packages/installer/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(installer|application|storage|module-sdk))/' },
+    ),
+    rule(
+      'cli-imports-what-is-below-it',
       'The command knows no module.',
       { path: '^cli/' },
-      { path: ofWorkspaces, pathNot: '^(cli|host|packages/(storage|module-sdk|module-testkit))/' },
+      {
+        path: ofWorkspaces,
+        pathNot: '^(cli|host|packages/(installer|application|storage|module-sdk|module-testkit))/',
+      },
     ),
     rule(
       'cli-imports-types-of-the-test-kit',
@@ -68,10 +84,10 @@ export default {
       { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
     rule(
-      'testkit-imports-host-and-sdk-only',
+      'testkit-imports-host-application-and-sdk-only',
       'The test kit knows no module.',
       { path: '^packages/module-testkit/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|storage|module-sdk))/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|application|storage|module-sdk))/' },
     ),
     rule(
       'no-insides-of-others',
@@ -84,12 +100,15 @@ export default {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|supervising|contract|check/index).)`,
         pathNot: [
           '^$1/',
+          '^packages/(installer|application)/dist/(explaining|locating|starting|[^/]+/index).',
           '^packages/module-sdk/dist/(current-time|host|json|money|sql|transaction|unrun-steps).',
         ],
       },
     ),
-    ...inOrder('cli/src', [
-      'terminal',
+    ...inOrder('cli/src', ['failures', 'terminal', 'pinned', 'commands']),
+    ...inOrder('packages/installer/src', [
+      'failures',
+      'reporting',
       'application',
       'changes',
       'store',
@@ -97,15 +116,16 @@ export default {
       'install',
       'settings',
       'doctor',
-      'commands',
+      'search',
     ]),
+    ...inOrder('packages/application/src', ['config', 'modules', 'records', 'folder']),
     rule(
       'rooms-import-no-entry',
       'What starts the command imports its folders, and never the other way round.',
-      { path: '^cli/src/[^/]+/' },
-      { path: '^cli/src/[^/]+$' },
+      { path: '^(cli|packages/installer)/src/[^/]+/' },
+      { path: '^$1/src/[^/]+$' },
     ),
-    ...inOrder('cli/src/install', [
+    ...inOrder('packages/installer/src/install', [
       'resolve',
       'fetch',
       'verify',
@@ -114,6 +134,7 @@ export default {
       'probe',
       'apply',
       'prune',
+      'deliver',
     ]),
     rule(
       'no-circles',
@@ -133,7 +154,7 @@ export default {
     rule(
       'rooms-import-no-file-above-them',
       'What rooms share is in a room.',
-      { path: '^(host|cli|packages/(?:storage|verification))/src/[^/]+/' },
+      { path: '^(host|cli|packages/(?:storage|application|installer|verification))/src/[^/]+/' },
       { path: '^$1/src/[^/]+\\.ts$' },
     ),
     rule(

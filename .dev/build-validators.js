@@ -1,8 +1,8 @@
-// The last step of the build: compiles the host's own schemas to code, which host/src/config/built-validators.ts finds.
+// The last step of the build: compiles our own schemas to code, which packages/application/src/config/built-validators.ts finds.
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
-const root = new URL('../host/', import.meta.url)
+const root = new URL('../packages/application/', import.meta.url)
 const require = createRequire(new URL('package.json', root))
 const { Ajv, _ } = require('ajv')
 const { default: standaloneCode } = require('ajv/dist/standalone')

@@ -2,9 +2,9 @@
 // API is the page's own: write it into the last column. `--check` writes nothing, and fails where the page differs.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { declarationOf } from '@mortise/module-sdk/host'
-import * as failures from '../cli/src/failures/index.ts'
-import { exitCodes } from '../cli/src/failures/index.ts'
+import * as usage from '../cli/src/failures/usage.ts'
 import { hostProblems } from '../host/src/http/problems.ts'
+import * as failures from '../packages/installer/src/failures/index.ts'
 import { escaped, table } from './markdown.js'
 
 const file = new URL('../docs/errors.md', import.meta.url)
@@ -52,9 +52,14 @@ function byStatus(definitions) {
 }
 
 function failureTable() {
-  const entries = Object.values(failures).filter((entry) => 'hints' in entry)
+  const entries = Object.values({ ...failures, ...usage }).filter((entry) => 'hints' in entry)
   const rows = entries.flatMap(({ code, kind, message, hints }) =>
-    Object.values(hints).map((hint) => [`\`${code}\``, exitCodes[kind], escaped(message), escaped(hint)]),
+    Object.values(hints).map((hint) => [
+      `\`${code}\``,
+      failures.exitCodes[kind],
+      escaped(message),
+      escaped(hint),
+    ]),
   )
   const text = ([code, exitCode, message]) => `${code} ${exitCode} ${message}`
   rows.sort((a, b) => (text(a) < text(b) ? -1 : 1))

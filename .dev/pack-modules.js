@@ -8,7 +8,7 @@ const folder = join(root, 'cli', 'modules')
 
 rmSync(folder, { recursive: true, force: true })
 if (!process.argv.includes('--clean')) {
-  const { indexedNames, indexedPackage } = await import('../cli/dist/install/resolve/module-index.js')
+  const { indexedNames, indexedPackage } = await import('../packages/installer/dist/store/module-index.js')
   mkdirSync(folder)
   const packed = pack(indexedNames.map(indexedPackage), folder, ['--ignore-scripts'])
   const index = packed.map(({ name, version, integrity, filename }) => [

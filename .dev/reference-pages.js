@@ -2,10 +2,10 @@
 // lacks what a page needs.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { describeSchema } from '@mortise/application'
 import { Manifest } from '@mortise/module-sdk/host'
 import ts from 'typescript'
 import { commands } from '../cli/src/commands/index.ts'
-import { describeSchema } from '../host/src/config/describe-schema.ts'
 import { escaped, table } from './markdown.js'
 
 const folder = new URL('../docs/reference/', import.meta.url)

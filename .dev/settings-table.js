@@ -1,8 +1,7 @@
 // Writes the table of settings of docs/configuration.md from the code; type and meaning are the page's own. `--check`
 // writes nothing, and fails where it differs.
 import { readFile, writeFile } from 'node:fs/promises'
-import { configSchema } from '../host/src/config/config-schema.ts'
-import { variableOf } from '../host/src/config/settings.ts'
+import { configSchema, variableOf } from '@mortise/application'
 
 const file = new URL('../docs/configuration.md', import.meta.url)
 const before = await readFile(file, 'utf8')

@@ -1,9 +1,14 @@
+import { capitalised, type Failure } from '@mortise/installer/failures'
+import { useCommand } from '@mortise/installer/locating'
 import { Command as Commander, CommanderError } from 'commander'
-import { version } from './application/version.ts'
 import { commands, hiddenCommands } from './commands/index.ts'
-import { type Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
+import { missingCommand, noSecondsToWait, wrongUsage } from './failures/usage.ts'
+import { calledFolder, ownFolder } from './pinned/pinned-host.ts'
+import { version } from './pinned/version.ts'
 import type { Command } from './terminal/command.ts'
 import { Terminal, type TerminalStreams } from './terminal/terminal.ts'
+
+useCommand({ own: ownFolder, called: calledFolder() })
 
 /**
  * Runs the `app` command and writes its result to `streams`.
@@ -36,9 +41,22 @@ export async function app(
       terminal.result({ text: help.join('') }, help.join(''))
       return 0
     }
-    const { explain } = await import('./doctor/explain-error.ts')
-    return report(await explain(error), terminal, own.includes('--verbose'))
+    return report(await failureFor(error), terminal, own.includes('--verbose'))
   }
+}
+
+async function failureFor(error: unknown): Promise<Failure> {
+  if (error instanceof CommanderError) return wrongUsage({ problem: problemOf(error) })
+  const { explain } = await import('@mortise/installer/explaining')
+  return await explain(error)
+}
+
+/** Commander's message as a sentence. */
+function problemOf({ message }: CommanderError): string {
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/\.?\s*\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?')
+  return capitalised(text)
 }
 
 /** @param help collects commander's own output, in pieces */

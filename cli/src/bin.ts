@@ -1,9 +1,15 @@
-import { pinnedHost, runPinned } from './application/pinned-host.ts'
-import { version } from './application/version.ts'
-import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
+import {
+  endedEarly,
+  exitCodes,
+  type Failure,
+  hostNotLoaded,
+  hostOfAnotherUser,
+} from '@mortise/installer/failures'
+import { escaped } from '@mortise/installer/reporting'
 import { keepServing, keepsServing } from './keep-serving.ts'
+import { pinnedHost, runPinned } from './pinned/pinned-host.ts'
+import { version } from './pinned/version.ts'
 import { beforeExit } from './terminal/before-exit.ts'
-import { escaped } from './terminal/foreign-text.ts'
 
 // Files of the command, the host and their libraries (also npm's cache) are never writable for a
 // group or everyone, whatever the umask. Private files set a stricter mode where they are created.

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { FromServing, ToServing } from '@mortise/host/supervising'
-import { calledFolder } from './application/pinned-host.ts'
-import { exitCodes } from './failures/failure.ts'
+import { exitCodes } from '@mortise/installer/failures'
+import { calledFolder } from './pinned/pinned-host.ts'
 
 // The parent of `app start`: it starts the host as a child, and again when that ends. It loads little
 // more than Node, since it lives as long as the host. It keeps the listening socket of the host, and

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { exitCodes } from '@mortise/installer/failures'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
-import { exitCodes } from '../src/failures/failure.ts'
 import { runApp } from './run-app.ts'
 
 for (const { name, summary, load } of commands) {

@@ -1,11 +1,11 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { killBefore } from './kill-before.ts'
 import { runApp, testApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
 
 t.test('after kill -9 at any moment, the audit trail has a change exactly once if it happened', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { databaseAddress, openStorage, readConfig, runWithoutHost } from '@mortise/host'
+import { databaseAddress, readConfig } from '@mortise/application'
+import { openStorage, runWithoutHost } from '@mortise/host'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { entryModule } from './entry-module.ts'
 import { copiesOf } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
 
 const prepared = copiesOf(async ({ root, directory, run }) => {
   const installed = await run(

@@ -6,9 +6,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { callRunningHost } from '@mortise/host'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
 
 /** Makes this Node say that it is another one: what the door sees of a machine with an old Node. */
 const old = `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process.versions,'node',{value:'18.20.0'})")}`

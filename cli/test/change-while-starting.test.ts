@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { app } from '../src/app.ts'
 import { until } from './late-modules.ts'
 import { copiesOf, type TestApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
 
 /** Waits for the file in the host alone: the probe has an empty environment. */
 const passBlock = `

@@ -5,7 +5,14 @@ import t from 'tap'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const packages = ['packages/storage', 'host', 'packages/module-testkit', 'cli']
+const packages = [
+  'packages/storage',
+  'packages/application',
+  'host',
+  'packages/installer',
+  'packages/module-testkit',
+  'cli',
+]
 const sources = packages.flatMap((name) => globSync(`${name}/src/**/*.ts`, { cwd: root })).sort()
 const mentioning = (words: RegExp) =>
   sources.filter((path) => words.test(ts.sys.readFile(join(root, path)) ?? ''))

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { indexedNames } from '@mortise/installer/store'
 import t, { type Test } from 'tap'
-import { indexedNames } from '../src/install/resolve/module-index.ts'
 
 const creator = fileURLToPath(new URL('../../packages/create-mortise/', import.meta.url))
 

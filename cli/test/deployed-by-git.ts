@@ -1,9 +1,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFilePath } from '@mortise/host'
+import { lockFilePath } from '@mortise/application'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { versionsOfNote } from './note-versions.ts'
 import { copiesOf, runApp } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
 
 export const frozen = ['module-install', '--frozen'] as const
 

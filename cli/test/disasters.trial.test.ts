@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, symlink } from 'nod
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { configFile, lockFilePath } from '@mortise/host'
+import { configFile, lockFilePath } from '@mortise/application'
 import t, { type Test } from 'tap'
 import { versionsOfNote } from './note-versions.ts'
 import { disasters, sections } from './operating-page.ts'

@@ -1,4 +1,4 @@
-import type { SampleOptions } from './sample-module.ts'
+import type { SampleOptions } from '../../packages/installer/test/sample-module.ts'
 
 /**
  * A module with data: `POST /entry` writes one row to each of two tables, in one transaction; `GET /entry` counts

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { type ApplicationState, callRunningHost } from '@mortise/host'
 import t, { type Test } from 'tap'
+import { endlessLoop, sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
-import { endlessLoop, sampleTarball } from './sample-module.ts'
 import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
 async function running(t: Test) {

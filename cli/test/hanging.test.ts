@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, controlSocket, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { type ApplicationState, callRunningHost, controlSocket } from '@mortise/host'
+import { readJournal } from '@mortise/installer/changes'
 import t from 'tap'
-import { readJournal } from '../src/changes/journal.ts'
+import { respondVersion, sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { started, until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
-import { respondVersion, sampleTarball } from './sample-module.ts'
 
 /** In the host alone: the probe has an empty environment. */
 process.env.MORTISE_TEST_STOP = '1'

@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
+import { packed } from '../../packages/installer/test/tarball.ts'
 import { type TestApplication, testApplication } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
-import { packed } from './tarball.ts'
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -18,7 +18,7 @@ export interface ReleaseOptions {
 }
 
 /**
- * Packs command, host, storage and SDK, as they are built, as a release of that version into a directory of tarballs. They
+ * Packs the command and what it is made of, as they are built, as a release of that version into a directory of tarballs. They
  * come without their third-party dependencies, which are found in the checkout that the folders of tests lie in.
  */
 export async function packRelease(
@@ -30,12 +30,16 @@ export async function packRelease(
   const more = Object.entries(migrations).map(([name, text]) => [`migrations/${name}`, text])
   await pack(folder, 'packages/module-sdk', {})
   await pack(folder, 'packages/storage', {})
+  await pack(folder, 'packages/application', {})
   await pack(folder, 'host', { version: host }, Object.fromEntries(more))
-  const dependencies = {
+  const below = {
     '@mortise/host': host,
+    '@mortise/application': '^1.0.0',
     '@mortise/storage': '^1.0.0',
     '@mortise/module-sdk': '^1.0.0',
   }
+  await pack(folder, 'packages/installer', { version, dependencies: below })
+  const dependencies = { ...below, '@mortise/installer': version }
   await pack(folder, 'cli', { version, dependencies }, cli)
 }
 

@@ -1,6 +1,6 @@
-import type { LockFile } from '@mortise/host'
-import { changeRecord } from '../src/changes/audit-record.ts'
-import type { Journal } from '../src/changes/journal.ts'
+import type { LockFile } from '@mortise/application'
+import type { Journal } from '@mortise/installer/changes'
+import { changeRecord } from '@mortise/installer/changes'
 
 /** The journal of a command that was killed. */
 export const interruptedChange = (command: string, previous: LockFile, next: LockFile): Journal => ({

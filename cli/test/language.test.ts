@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import * as failures from '@mortise/installer/failures'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
-import * as failures from '../src/failures/index.ts'
+import * as usage from '../src/failures/usage.ts'
 import { docPages } from './doc-pages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -71,7 +72,8 @@ t.test('the glossary has few terms, in order', async (t) => {
 
 t.test('the other pages or the code use every term of the glossary', async (t) => {
   const all = (await pages()).filter(([name]) => name !== 'docs/glossary.md').map(([, text]) => text)
-  const sources = [...(await namesBelow('host/src')), ...(await namesBelow('cli/src'))]
+  const folders = ['host/src', 'cli/src', 'packages/application/src', 'packages/installer/src']
+  const sources = (await Promise.all(folders.map(namesBelow))).flat()
   for (const name of sources.filter((name) => name.endsWith('.ts')))
     all.push(await readFile(join(root, name), 'utf8'))
   for (const term of await terms()) {
@@ -115,7 +117,7 @@ t.test('code, comments and tests use none of the banned words, nor do metric nam
 })
 
 t.test('failures and help texts use none of the banned words', async (t) => {
-  const entries = Object.values(failures).filter((entry) => 'hints' in entry)
+  const entries = Object.values({ ...failures, ...usage }).filter((entry) => 'hints' in entry)
   const loaded = await Promise.all(commands.map(({ load }) => load()))
   const texts = [
     ...entries.flatMap(({ message, hints }) => [message, ...Object.values(hints)]),

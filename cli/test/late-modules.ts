@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { endlessLoop, sampleTarball, sleep } from '../../packages/installer/test/sample-module.ts'
 import { copiesOf, type TestApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'
-import { endlessLoop, sampleTarball, sleep } from './sample-module.ts'
 
 const route = (more: string) => `
   app.get('/hello', { config: { access: 'public' } }, async (request) => {

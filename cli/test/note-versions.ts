@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { copiesOf, type TestApplication } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
 
 /** What was prepared, by the way back of version 2 and by what is installed. */
 const prepared = new Map<string, (t: Test) => Promise<TestApplication>>()

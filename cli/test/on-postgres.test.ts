@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
-import { sampleTarball } from './sample-module.ts'
 import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
 t.test('a module works on PostgreSQL like on SQLite', { skip: skipPostgres }, async (t) => {

@@ -14,7 +14,7 @@ import {
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
 import { create, extract } from 'tar'
 import { packRelease } from './host-release.ts'
@@ -99,7 +99,7 @@ async function installCommand(root: string, packages: string): Promise<void> {
     if (/^(\.|@mortise$)/.test(name)) continue
     await symlink(join(checkout, 'node_modules', name), join(modules, name))
   }
-  for (const name of ['module-sdk', 'storage', 'host', 'cli']) {
+  for (const name of ['module-sdk', 'storage', 'application', 'host', 'installer', 'cli']) {
     const folder = join(modules, '@mortise', name)
     await mkdir(folder, { recursive: true })
     await extract({ file: join(packages, `mortise-${name}-1.0.0.tgz`), cwd: folder, strip: 1 })

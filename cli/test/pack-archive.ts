@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { tarball } from './tarball.ts'
+import { tarball } from '../../packages/installer/test/tarball.ts'
 
 export type Parts = Record<string, Buffer>
 

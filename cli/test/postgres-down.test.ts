@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { useDatabase } from './postgres-schema.ts'
 import { testApplication } from './run-app.ts'
-import { sampleTarball } from './sample-module.ts'
 import { databaseUrl, skipPostgres, usePostgres } from './test-on-engines.ts'
 
 t.test(

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { checkout } from './operating-page.ts'
 import { testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
-import { sampleTarball } from './sample-module.ts'
 
 /** The lines of the table in the runbook, with the commands of each. */
 async function runbook(): Promise<string[][]> {

@@ -4,9 +4,9 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { testApplication } from './run-app.ts'
 import { door, withoutDrain } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
 import { databaseUrl, skipPostgres, usePostgres } from './test-on-engines.ts'
 
 // docs/scaling.md, done line by line on machines that are folders.

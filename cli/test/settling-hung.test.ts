@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
 import { started, withLateModules } from './late-modules.ts'
 

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { acquireFileLock, commandLockFile, configFile, readLockFile } from '@mortise/host'
+import { configFile, readLockFile } from '@mortise/application'
+import { commandLockFile } from '@mortise/host'
+import { acquireFileLock } from '@mortise/storage'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { started, until, withLateModules } from './late-modules.ts'
 import { get, runningHost } from './running-host.ts'
-import { sampleTarball } from './sample-module.ts'
 
 // A host ends by itself for a block this long.
 process.env.APP_HOST_BLOCKED_SECONDS = '0'

@@ -1,9 +1,9 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleFolder } from '../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from './run-app.ts'
 import { get, runningHost } from './running-host.ts'
-import { sampleFolder } from './sample-module.ts'
 import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
 t.test('hosts on one database report different modules', { skip: skipPostgres }, async (t) => {

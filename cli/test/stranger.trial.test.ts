@@ -4,13 +4,13 @@ import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { published } from '../../packages/installer/test/fake-registry.ts'
+import { sampleFiles } from '../../packages/installer/test/sample-module.ts'
 import { checkoutRegistry } from './checkout-registry.ts'
-import { published } from './fake-registry.ts'
 import { edit, stepsOf } from './followed-page.ts'
 import { checkout, sections } from './operating-page.ts'
 import { outside } from './outside.ts'
 import { packedPackages } from './packed-packages.ts'
-import { sampleFiles } from './sample-module.ts'
 import { verdaccio } from './verdaccio.ts'
 
 // Mortise as a stranger gets it: everything is published to a registry, and folders outside of the checkout install from
@@ -211,7 +211,7 @@ function stagesOf(dockerfile: string): [string, string][][] {
 }
 
 async function tarballs(folder: string) {
-  const { readDescription } = await import('../src/install/fetch/local-registry.ts')
+  const { readDescription } = await import('@mortise/installer')
   const found = (await readdir(folder)).map(async (name) => {
     const tarball = await readFile(join(folder, name))
     const json = readDescription(tarball) as { name: string; version: string }

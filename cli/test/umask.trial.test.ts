@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../packages/installer/test/sample-module.ts'
 import { entryModule } from './entry-module.ts'
 import { startApp } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
 
 /** Every file and folder below `root`, with its mode. */
 async function modesBelow(root: string): Promise<Map<string, number>> {

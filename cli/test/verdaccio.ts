@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { runServer } from 'verdaccio'
-import { longAgo, type Published } from './fake-registry.ts'
+import { longAgo, type Published } from '../../packages/installer/test/fake-registry.ts'
 
 /** @returns its address, without a protocol */
 export async function listening(t: Test, server: Server): Promise<string> {

@@ -3,12 +3,17 @@ import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import {
+  drainSecondsOf,
+  isLoaded,
+  lockFilePath,
+  remember,
+  stoppingMessage,
+  storeDirectory,
+} from '@mortise/application'
 import { AddressList } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { signedInCaller } from './callers/signed-in-caller.ts'
-import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
-import { remember } from './config/identity.ts'
-import { hostVersion } from './config/version.ts'
 import { allMetrics, type ModuleUsage } from './control/all-metrics.ts'
 import type { ApplicationState } from './control/application-state.ts'
 import { callRunningHost } from './control/call-running-host.ts'
@@ -17,7 +22,7 @@ import { createControl } from './control/control-server.ts'
 import type { RunningApplication, StartOptions } from './control/open-application.ts'
 import type { Parent } from './control/supervisor/parent.ts'
 import { MOVED } from './control/write-pause.ts'
-import { importPendingRecords } from './events/pending-records.ts'
+import { importPendingRecords } from './events/import-records.ts'
 import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
 import { Quarantine, quarantineFile } from './generations/quarantine.ts'
@@ -38,13 +43,12 @@ import {
   type Serving,
 } from './lasting-parts.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
-import { lockFilePath, storeDirectory } from './modules/lock-file.ts'
-import { isLoaded } from './modules/module-state.ts'
 import { Shutdown } from './shutdown.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import type { MetricFamily } from './telemetry/prometheus-format.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
+import { hostVersion } from './telemetry/version.ts'
 
 /** How long requests in progress may take after a stop, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000

@@ -1,3 +1,4 @@
+import { type DatabaseId, findDatabaseId, isMigrated } from '@mortise/application'
 import { many, type Transaction } from '@mortise/module-sdk'
 import {
   type DatabaseAddress,
@@ -6,7 +7,6 @@ import {
   type LedgerEntry,
   type MigrationSet,
 } from '@mortise/storage'
-import { type DatabaseId, findDatabaseId, isMigrated } from './config/database-id.ts'
 import { countDeadLetters } from './events/failed-event-queries.ts'
 import { countFailedJobs } from './events/job-queries.ts'
 

@@ -3,13 +3,8 @@ import { existsSync } from 'node:fs'
 import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { configFile, readLockFile, storedModule, writeLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
-import { Application } from '../src/application.ts'
-import { configFile } from '../src/config/config.ts'
-import { callRunningHost } from '../src/control/call-running-host.ts'
-import { controlSocket } from '../src/control/control-socket.ts'
-import { readLockFile, storedModule, writeLockFile } from '../src/modules/lock-file.ts'
 import {
   applicationFolder,
   type FixtureModule,
@@ -17,7 +12,11 @@ import {
   oneRoute,
   temporaryFolder,
   uninstall,
-} from './application-folder.ts'
+} from '../../packages/application/test/application-folder.ts'
+import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
+import { Application } from '../src/application.ts'
+import { callRunningHost } from '../src/control/call-running-host.ts'
+import { controlSocket } from '../src/control/control-socket.ts'
 import './built-children.ts'
 import { testOnPostgres } from './engines.ts'
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { temporaryFolder } from './application-folder.ts'
+import { temporaryFolder } from '../../packages/application/test/application-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = await readFile(join(root, 'docs/architecture.md'), 'utf8')
@@ -12,7 +12,7 @@ const page = await readFile(join(root, 'docs/architecture.md'), 'utf8')
 const map = new Map(
   [...page.matchAll(/^### (\S+)\n([\s\S]*?)(?=^##)/gm)].map(([, folder, text]) => [
     folder as string,
-    [...(text as string).matchAll(/^\| `([\w-]+)\/` \| (.+) \|$/gm)].map(([, room, purpose]) => ({
+    [...(text as string).matchAll(/^- `([\w-]+)\/`: (.+)$/gm)].map(([, room, purpose]) => ({
       room,
       purpose,
     })),

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { checkSettings, configSchema, variableOf } from '@mortise/application'
 import { DAY } from '@mortise/module-sdk'
 import { Manifest } from '@mortise/module-sdk/host'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { GUEST_LIFETIME } from '../src/callers/guests.ts'
-import { configSchema } from '../src/config/config-schema.ts'
-import { checkSettings, variableOf } from '../src/config/settings.ts'
 import { MAX_DATA } from '../src/events/event-log.ts'
 import { MOST_KEYS } from '../src/http/limits/window-counter.ts'
 import { RESPONSE_LIFETIME } from '../src/requests/idempotency-records.ts'
@@ -94,7 +93,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
   const carts = /LIFETIME = \{ guest: (\d+) \* DAY, user: (\d+) \* DAY \}\nconst MAX_ITEMS = (\d+)/.exec(
     await read('packages/api-cart/src/service.ts'),
   )
-  const generations = /KEPT = (\d+)/.exec(await read('cli/src/store/installed-packages.ts'))
+  const generations = /KEPT = (\d+)/.exec(await read('packages/installer/src/store/installed-packages.ts'))
   const { events, rateLimit } = configSchema.properties
   const expected = {
     'a guest (the hash of the token)': [

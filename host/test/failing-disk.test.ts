@@ -2,8 +2,8 @@ import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { applicationFolder } from '../../packages/application/test/application-folder.ts'
 import { Application } from '../src/application.ts'
-import { applicationFolder } from './application-folder.ts'
 
 async function running(t: Test) {
   const directory = await applicationFolder(t)

@@ -2,10 +2,10 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { applicationFolder } from '../../packages/application/test/application-folder.ts'
 import { skip, smallVolume } from '../../packages/storage/test/small-volume.ts'
 import { Application } from '../src/application.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
-import { applicationFolder } from './application-folder.ts'
 
 /** Where `post` becomes a guest, which is a write, and returns status and code. */
 async function running(t: Test, directory: string) {

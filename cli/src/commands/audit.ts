@@ -1,8 +1,9 @@
-import { type AuditRecord, readPendingRecords } from '@mortise/host'
-import { callUnlocked } from '../changes/database-in-use.ts'
+import { readPendingRecords } from '@mortise/application'
+import type { AuditRecord } from '@mortise/host'
+import { callUnlocked } from '@mortise/installer/changes'
+import { asFailure } from '@mortise/installer/explaining'
 import type { Command } from '../terminal/command.ts'
 import { detailsText } from '../terminal/details-text.ts'
-import { asFailure } from '../terminal/explain.ts'
 import { numberOption } from '../terminal/number-option.ts'
 import { table } from '../terminal/table.ts'
 

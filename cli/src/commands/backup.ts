@@ -1,9 +1,7 @@
 import { resolve } from 'node:path'
-import { backUp } from '../data/back-up.ts'
-import { foreignLines, leftOut } from '../data/foreign-objects.ts'
-import { verifyArchive } from '../data/verify-archive.ts'
-import { wrongBackupCall } from '../failures/index.ts'
-import { setSchedule } from '../settings/set-schedule.ts'
+import { setSchedule } from '@mortise/installer'
+import { backUp, foreignLines, leftOut, verifyArchive } from '@mortise/installer/data'
+import { wrongBackupCall } from '@mortise/installer/failures'
 import type { Call, Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
-import { bundleApplication } from '../install/bundle.ts'
-import { changeApplication } from '../install/pipeline.ts'
+import { bundleApplication, changeApplication } from '@mortise/installer'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,12 +1,18 @@
-import { callApplication, forgetEnds, readConfig, readQuarantine } from '@mortise/host'
-import { writeConfigSchema } from '../application/application-folder.ts'
-import { ownEnvironment } from '../application/environment.ts'
-import { digestOf } from '../install/consent/plan-digest.ts'
-import type { Asked } from '../install/input.ts'
-import { changeModules } from '../install/pipeline.ts'
-import { secondsToSettle, settledText, waitUntilSettled } from '../install/settle.ts'
-import { isServed } from '../store/installed-state.ts'
+import { readConfig } from '@mortise/application'
+import { callApplication, forgetEnds, readQuarantine } from '@mortise/host'
+import type { Applied, Asked } from '@mortise/installer'
+import { changeModules, digestOf, secondsToSettle, settledText, waitUntilSettled } from '@mortise/installer'
+import { ownEnvironment, writeConfigSchema } from '@mortise/installer/application'
+import { isServed } from '@mortise/installer/store'
 import type { Call } from '../terminal/command.ts'
+
+interface ChangedInstalled extends Applied {
+  readonly directory: string
+  readonly dryRun: boolean
+  readonly live: boolean
+  readonly settled: boolean | undefined
+  readonly planned: { readonly dryRun: boolean; readonly digest: string; readonly probed: boolean }
+}
 
 /**
  * Changes what is installed, and waits as the options say.
@@ -16,7 +22,7 @@ export async function changeInstalled(
   { options, terminal, application }: Call,
   words: readonly string[],
   asked: Asked,
-) {
+): Promise<ChangedInstalled> {
   const seconds = secondsToSettle(options.settle)
   const directory = await application()
   const dryRun = options.dryRun === true

@@ -1,12 +1,18 @@
 import { text } from 'node:stream/consumers'
-import { readConfigText } from '../application/config-text.ts'
-import { wrongConfigCall } from '../failures/index.ts'
-import type { Switched } from '../install/apply/apply-change.ts'
-import { allSettings, findWritten } from '../settings/find-settings.ts'
-import { hostVariables, noteOverridden } from '../settings/host-variables.ts'
-import type { Setting, SettingsOwner } from '../settings/setting.ts'
-import { pendingSettings, type SettingState, settingState } from '../settings/setting-state.ts'
-import { isServed } from '../store/installed-state.ts'
+import { readConfigText } from '@mortise/application/folder'
+import type { Switched } from '@mortise/installer'
+import type { Setting, SettingsOwner } from '@mortise/installer/settings'
+import {
+  allSettings,
+  findWritten,
+  hostVariables,
+  noteOverridden,
+  pendingSettings,
+  type SettingState,
+  settingState,
+} from '@mortise/installer/settings'
+import { isServed } from '@mortise/installer/store'
+import { wrongConfigCall } from '../failures/usage.ts'
 import type { Command } from '../terminal/command.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -78,8 +84,8 @@ async function change(
   value: string | undefined,
   terminal: Terminal,
 ): Promise<void> {
-  const { changeApplication } = await import('../install/pipeline.ts')
-  const { changeSetting } = await import('../settings/change-setting.ts')
+  const { changeApplication } = await import('@mortise/installer')
+  const { changeSetting } = await import('@mortise/installer')
   const { owner, setting, changed, switched } = await changeApplication(directory, command, terminal, () =>
     changeSetting({ directory, command, key, value, terminal }),
   )

@@ -1,5 +1,6 @@
-import { callRunningHost, readConfig } from '@mortise/host'
-import { noConsole, notRunning } from '../failures/index.ts'
+import { readConfig } from '@mortise/application'
+import { callRunningHost } from '@mortise/host'
+import { noConsole, notRunning } from '@mortise/installer/failures'
 import type { Command } from '../terminal/command.ts'
 import { endSessions } from './console/end-sessions.ts'
 import { openLink } from './console/open-link.ts'

@@ -1,10 +1,9 @@
-import { busyWith, withCommandLock } from '../changes/command-lock.ts'
-import { type Advisories, askAdvisories } from '../doctor/ask-advisories.ts'
-import { examine } from '../doctor/doctor-report.ts'
-import type { Finding } from '../doctor/finding.ts'
-import { findingsLeft } from '../failures/index.ts'
+import { busyWith, withCommandLock } from '@mortise/installer/changes'
+import type { Finding } from '@mortise/installer/doctor'
+import { type Advisories, askAdvisories, examine } from '@mortise/installer/doctor'
+import { asFailure } from '@mortise/installer/explaining'
+import { findingsLeft } from '@mortise/installer/failures'
 import type { Command } from '../terminal/command.ts'
-import { asFailure } from '../terminal/explain.ts'
 
 export const command: Command = {
   options: [

@@ -1,19 +1,11 @@
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import {
-  type DatabaseSchema,
-  hostVersion,
-  inTemporaryFolder,
-  migrateHost,
-  openStorage,
-  probe,
-  readConfig,
-  readLockFile,
-  readPackage,
-} from '@mortise/host'
-import { checkModules } from '../install/plan/checks/check-modules.ts'
-import type { HostTrial } from '../install/probe/try-host.ts'
-import { readPackageJson } from '../store/package-json.ts'
+import { inTemporaryFolder, readConfig, readLockFile, readPackage } from '@mortise/application'
+import { hostVersion, migrateHost, openStorage, probe } from '@mortise/host'
+import type { HostTrial } from '@mortise/installer'
+import { checkModules } from '@mortise/installer'
+import { readPackageJson } from '@mortise/installer/store'
+import type { DatabaseSchema } from '@mortise/storage'
 import type { Command } from '../terminal/command.ts'
 
 /** Runs in the new host's own process, for `app host-upgrade`, with the trial on stdin. */

@@ -1,7 +1,7 @@
-import { callRunningHost, readLockFile } from '@mortise/host'
-import type { Applied } from '../install/apply/apply.ts'
-import { newestAlready } from '../install/fetch/newest-already.ts'
-import { changeModules } from '../install/pipeline.ts'
+import { readLockFile } from '@mortise/application'
+import { callRunningHost } from '@mortise/host'
+import type { Applied } from '@mortise/installer'
+import { changeModules, newestAlready } from '@mortise/installer'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,8 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
-import { completeApplication, newSecretNote } from '../application/application-folder.ts'
-import { assertOwner } from '../application/assert-owner.ts'
-import { findApplication } from '../application/find-application.ts'
-import { namedTwice } from '../failures/index.ts'
+import { completeApplication, newSecretNote } from '@mortise/installer/application'
+import { namedTwice } from '@mortise/installer/failures'
+import { assertOwner, findApplication } from '@mortise/installer/locating'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

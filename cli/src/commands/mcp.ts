@@ -1,4 +1,5 @@
-import { callRunningHost, readConfig } from '@mortise/host'
+import { readConfig } from '@mortise/application'
+import { callRunningHost } from '@mortise/host'
 import type { Command } from '../terminal/command.ts'
 import { urlOnThisMachine } from './console/url-on-this-machine.ts'
 import { mintRecorded, scopesOf } from './token.ts'

@@ -1,5 +1,5 @@
-import { type Moved, moveData } from '../data/move-data.ts'
-import { changeApplication } from '../install/pipeline.ts'
+import { changeApplication } from '@mortise/installer'
+import { type Moved, moveData } from '@mortise/installer/data'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -3,16 +3,17 @@ import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readPackage, readText, writeDurably } from '@mortise/host'
-import type { CheckReport, checkModule } from '@mortise/module-testkit/check'
+import { readPackage } from '@mortise/application'
+import { inspectPackage } from '@mortise/installer'
 import {
   checkFailed,
   checkIncomplete,
   noPackageInFolder,
   noSuchPath,
   testkitMissing,
-} from '../failures/index.ts'
-import { inspectPackage } from '../install/inspect-package.ts'
+} from '@mortise/installer/failures'
+import type { CheckReport, checkModule } from '@mortise/module-testkit/check'
+import { readText, writeDurably } from '@mortise/storage'
 import type { Command } from '../terminal/command.ts'
 import { writeManifest } from './module-manifest.ts'
 

@@ -1,4 +1,4 @@
-import { planOptions } from '../install/consent/plan-digest.ts'
+import { planOptions } from '@mortise/installer'
 import type { Command } from '../terminal/command.ts'
 import { switchModules } from './change-installed.ts'
 

@@ -1,5 +1,4 @@
-import { planOptions } from '../install/consent/plan-digest.ts'
-import { settleOption } from '../install/settle.ts'
+import { planOptions, settleOption } from '@mortise/installer'
 import type { Command } from '../terminal/command.ts'
 import { switchModules } from './change-installed.ts'
 

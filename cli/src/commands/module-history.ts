@@ -1,7 +1,11 @@
-import { emptyLockFile, readGenerations, readLockFile, readPresentQuarantine } from '@mortise/host'
-import { changesBetween } from '../changes/changes-between.ts'
-import { externalChanges, isExternalChange } from '../changes/current-generation.ts'
-import { reportUnreadable } from '../changes/report-unreadable.ts'
+import { emptyLockFile, readGenerations, readLockFile } from '@mortise/application'
+import { readPresentQuarantine } from '@mortise/host'
+import {
+  changesBetween,
+  externalChanges,
+  isExternalChange,
+  reportUnreadable,
+} from '@mortise/installer/changes'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

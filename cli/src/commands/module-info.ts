@@ -1,7 +1,6 @@
-import { Failure } from '../failures/index.ts'
-import { describeElsewhere, describeModule } from '../install/describe-module.ts'
-import { planText } from '../install/plan/print-plan.ts'
-import { stateText } from '../store/installed-state.ts'
+import { describeElsewhere, describeModule, planText } from '@mortise/installer'
+import { Failure } from '@mortise/installer/failures'
+import { stateText } from '@mortise/installer/store'
 import type { Call, Command } from '../terminal/command.ts'
 
 export const command: Command = {

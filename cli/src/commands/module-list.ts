@@ -1,10 +1,15 @@
+import type { Newer } from '@mortise/installer'
+import { describeHost, differingHosts } from '@mortise/installer/application'
+import { nothingChecked } from '@mortise/installer/failures'
+import {
+  type InstalledState,
+  installedStates,
+  type Measurement,
+  type ModuleUsage,
+  moduleUsage,
+  sizeOf,
+} from '@mortise/installer/store'
 import gt from 'semver/functions/gt.js'
-import { describeHost, differingHosts } from '../application/other-hosts.ts'
-import { nothingChecked } from '../failures/index.ts'
-import type { Newer } from '../install/find-newer.ts'
-import { sizeOf } from '../install/plan/format-bytes.ts'
-import { type InstalledState, installedStates } from '../store/installed-state.ts'
-import { type Measurement, type ModuleUsage, moduleUsage } from '../store/module-usage.ts'
 import type { Command } from '../terminal/command.ts'
 import { table } from '../terminal/table.ts'
 
@@ -26,7 +31,7 @@ export const command: Command = {
     const states = { ...(await installedStates(directory)), differingHosts: await differingHosts(directory) }
     const nothing = 'Nothing is installed. Next: app module-install api-cart'
     if (options.outdated === true) {
-      const { findNewer } = await import('../install/find-newer.ts')
+      const { findNewer } = await import('@mortise/installer')
       const newer = await terminal.during('Looking for newer versions', () => findNewer(directory))
       const modules = states.modules.map((state) => ({ ...state, ...newer.get(state.id) }))
       const lines = states.modules.flatMap((state) => newerLines(state, newer.get(state.id)))

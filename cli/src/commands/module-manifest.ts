@@ -2,16 +2,10 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import {
-  checkManifest,
-  hostVersion,
-  ManifestError,
-  observe,
-  parseJson,
-  readText,
-  writeDurably,
-} from '@mortise/host'
-import { manifestDiffers } from '../failures/index.ts'
+import { checkManifest, ManifestError } from '@mortise/application'
+import { hostVersion, observe } from '@mortise/host'
+import { manifestDiffers } from '@mortise/installer/failures'
+import { parseJson, readText, writeDurably } from '@mortise/storage'
 import type { Command } from '../terminal/command.ts'
 
 type Manifest = Readonly<Record<string, unknown>>

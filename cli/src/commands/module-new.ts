@@ -1,8 +1,10 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hostVersion, writeNewDurably } from '@mortise/host'
-import { notEmpty, wrongModuleName } from '../failures/index.ts'
+import { hostVersion } from '@mortise/host'
+import { notEmpty } from '@mortise/installer/failures'
+import { writeNewDurably } from '@mortise/storage'
+import { wrongModuleName } from '../failures/usage.ts'
 import type { Command } from '../terminal/command.ts'
 
 const templates = fileURLToPath(new URL('../../templates', import.meta.url))

@@ -1,6 +1,7 @@
-import { decisionOf, decisionText, type LockedModule, secondsOfLifetime } from '@mortise/host'
-import { noPauseTime } from '../failures/index.ts'
-import { planOptions } from '../install/consent/plan-digest.ts'
+import { decisionOf, decisionText, type LockedModule } from '@mortise/application'
+import { secondsOfLifetime } from '@mortise/host'
+import { planOptions } from '@mortise/installer'
+import { noPauseTime } from '../failures/usage.ts'
 import type { Command } from '../terminal/command.ts'
 import { changeInstalled } from './change-installed.ts'
 

@@ -1,8 +1,6 @@
-import { restoreCommand } from '../data/archives.ts'
-import { purgeText } from '../data/purge-modules.ts'
-import { planOptions } from '../install/consent/plan-digest.ts'
+import { planOptions, YES } from '@mortise/installer'
+import { purgeText, restoreCommand } from '@mortise/installer/data'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm.ts'
 import { changeInstalled } from './change-installed.ts'
 
 export const command: Command = {

@@ -1,13 +1,8 @@
-import { restoreCommand } from '../data/archives.ts'
-import { previousName } from '../data/replace-data.ts'
-import { noGenerationNumber } from '../failures/index.ts'
-import type { Applied } from '../install/apply/apply.ts'
-import { planOptions } from '../install/consent/plan-digest.ts'
-import type { Rollback } from '../install/plan/plan-rollback.ts'
-import { dropText } from '../install/plan/plan-rollback-drops.ts'
-import { rollbackText } from '../install/plan/print-plan.ts'
+import type { Applied, Rollback } from '@mortise/installer'
+import { dropText, planOptions, rollbackText, YES } from '@mortise/installer'
+import { previousName, restoreCommand } from '@mortise/installer/data'
+import { noGenerationNumber } from '../failures/usage.ts'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm.ts'
 import { changeInstalled } from './change-installed.ts'
 
 export const command: Command = {

@@ -1,4 +1,4 @@
-import { callUnlocked } from '../changes/database-in-use.ts'
+import { callUnlocked } from '@mortise/installer/changes'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

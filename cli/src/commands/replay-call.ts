@@ -1,6 +1,6 @@
-import { readLockFile } from '@mortise/host'
-import { wrongReplayCall } from '../failures/index.ts'
-import { installedId } from '../store/installed-packages.ts'
+import { readLockFile } from '@mortise/application'
+import { installedId } from '@mortise/installer/store'
+import { wrongReplayCall } from '../failures/usage.ts'
 import type { Call, Command } from '../terminal/command.ts'
 import { numberOption } from '../terminal/number-option.ts'
 

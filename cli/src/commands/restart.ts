@@ -1,7 +1,7 @@
-import { callRunningHost, HostRefusedError, readLockFile } from '@mortise/host'
-import { withCommandLock } from '../changes/command-lock.ts'
-import { assertCurrent, currentGeneration } from '../changes/current-generation.ts'
-import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
+import { readLockFile } from '@mortise/application'
+import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { assertCurrent, currentGeneration, withCommandLock } from '@mortise/installer/changes'
+import { notRunning, restartFailed, restartRefused } from '@mortise/installer/failures'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

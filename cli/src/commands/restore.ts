@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
-import { writeConfigSchema } from '../application/application-folder.ts'
-import { previousName } from '../data/replace-data.ts'
-import { type Restored, restoreArchive } from '../data/restore-archive.ts'
-import { changeApplication } from '../install/pipeline.ts'
+import { changeApplication, YES } from '@mortise/installer'
+import { writeConfigSchema } from '@mortise/installer/application'
+import { previousName, type Restored, restoreArchive } from '@mortise/installer/data'
 import type { Command } from '../terminal/command.ts'
-import { YES } from '../terminal/confirm.ts'
 
 export const command: Command = {
   options: [

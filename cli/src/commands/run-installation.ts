@@ -1,9 +1,7 @@
-import { type Decision, decisionOf } from '@mortise/host'
-import { describeHost, differingHosts } from '../application/other-hosts.ts'
-import type { Applied } from '../install/apply/apply.ts'
-import { planOptions } from '../install/consent/plan-digest.ts'
-import type { Asked } from '../install/input.ts'
-import { settledText, settleOption } from '../install/settle.ts'
+import { type Decision, decisionOf } from '@mortise/application'
+import type { Applied, Asked } from '@mortise/installer'
+import { planOptions, settledText, settleOption } from '@mortise/installer'
+import { describeHost, differingHosts } from '@mortise/installer/application'
 import type { Call } from '../terminal/command.ts'
 import { changeInstalled } from './change-installed.ts'
 

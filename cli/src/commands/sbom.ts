@@ -1,5 +1,5 @@
-import { readLockFile } from '@mortise/host'
-import { billOfMaterials } from '../install/bill-of-materials.ts'
+import { readLockFile } from '@mortise/application'
+import { billOfMaterials } from '@mortise/installer'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,8 +1,8 @@
 import { hostVersion } from '@mortise/host'
-import { Failure } from '../failures/index.ts'
+import { Failure } from '@mortise/installer/failures'
+import type { FoundModule } from '@mortise/installer/search'
+import { searchModules } from '@mortise/installer/search'
 import type { Call, Command } from '../terminal/command.ts'
-import type { FoundModule } from './search/found-module.ts'
-import { searchModules } from './search/search-modules.ts'
 
 export const command: Command = {
   examples: ['app search cart', 'app search product review --json'],

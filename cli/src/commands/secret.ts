@@ -1,6 +1,6 @@
 import { secondsOfLifetime } from '@mortise/host'
-import { wrongOverlap } from '../failures/index.ts'
-import { type Rotation, rotateSecret } from '../settings/rotate-secret.ts'
+import { wrongOverlap } from '@mortise/installer/failures'
+import { type Rotation, rotateSecret } from '@mortise/installer/settings'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,12 +1,7 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import {
-  BrokenStorageError,
-  callRunningHost,
-  hasUnfinishedRevert,
-  isServing,
-  readConfig,
-} from '@mortise/host'
+import { isServing, readConfig } from '@mortise/application'
+import { callRunningHost, hasUnfinishedRevert } from '@mortise/host'
 import type { Application, ApplicationOptions } from '@mortise/host/serving'
 import {
   reportFailure,
@@ -17,19 +12,9 @@ import {
   takeWorkerNumber,
   WorkerEndedError,
 } from '@mortise/host/supervising'
-import {
-  beginInClone,
-  completeClone,
-  newSecretNote,
-  renewIdentity,
-} from '../application/application-folder.ts'
-import { calledFolder } from '../application/pinned-host.ts'
-import { withPatience } from '../changes/command-lock.ts'
-import { isCurrent } from '../changes/current-generation.ts'
-import { namingDatabaseUser, whenDatabaseFree } from '../changes/database-in-use.ts'
-import { isRestorationLeft } from '../data/restore-journal.ts'
-import { scheduleBackups } from '../data/scheduled-backups.ts'
-import { explain } from '../doctor/explain-error.ts'
+import { beginInClone, completeClone, newSecretNote, renewIdentity } from '@mortise/installer/application'
+import { isCurrent, namingDatabaseUser, whenDatabaseFree, withPatience } from '@mortise/installer/changes'
+import { explain } from '@mortise/installer/explaining'
 import {
   cannotListen,
   type Failure,
@@ -39,11 +24,11 @@ import {
   needsPostgres,
   portInUse,
   workersFailed,
-} from '../failures/index.ts'
-import { blocksStart } from '../install/apply/blocks-start.ts'
-import { restoreAtStart } from '../install/restore-at-start.ts'
-import { assertIntact } from '../store/host-package.ts'
-import { stateText } from '../store/installed-state.ts'
+} from '@mortise/installer/failures'
+import { blocksStart, isRestorationLeft, restoreAtStart, scheduleBackups } from '@mortise/installer/starting'
+import { assertIntact, stateText } from '@mortise/installer/store'
+import { BrokenStorageError } from '@mortise/storage'
+import { calledFolder } from '../pinned/pinned-host.ts'
 import type { Command } from '../terminal/command.ts'
 import { numberOption } from '../terminal/number-option.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
@@ -144,11 +129,11 @@ export const command: Command = {
 async function complete(directory: string, terminal: Terminal): Promise<void> {
   const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
   if (isLeft || (await blocksStart(directory))) {
-    const { changeApplication } = await import('../install/pipeline.ts')
+    const { changeApplication } = await import('@mortise/installer')
     await changeApplication(directory, 'start', terminal, async () => {})
   }
   if (await isCurrent(directory)) return
-  const { deployAtStart } = await import('../install/deploy-at-start.ts')
+  const { deployAtStart } = await import('@mortise/installer')
   await deployAtStart(directory, terminal)
 }
 

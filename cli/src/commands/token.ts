@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import { ConfigError, mintApplicationToken, readSecrets, secretFile, writePendingRecord } from '@mortise/host'
-import { withDiskReserve } from '../application/disk-reserve.ts'
-import { ownEnvironment } from '../application/environment.ts'
-import { doneRecord } from '../changes/audit-record.ts'
-import { deliverRecords } from '../changes/deliver-records.ts'
-import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
+import { ConfigError, readSecrets, secretFile, writePendingRecord } from '@mortise/application'
+import { withDiskReserve } from '@mortise/application/folder'
+import { mintApplicationToken } from '@mortise/host'
+import { ownEnvironment } from '@mortise/installer/application'
+import { deliverRecords, doneRecord } from '@mortise/installer/changes'
+import { capitalised, noSecretToSignWith } from '@mortise/installer/failures'
+import { wrongToken } from '../failures/usage.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const command: Command = {

@@ -1,4 +1,4 @@
-import { define } from './define-failure.ts'
+import { define } from '@mortise/installer/failures'
 
 export const wrongUsage = define.usage('usage', '{problem}', 'See "app --help", or --help of the command.')
 
@@ -26,22 +26,10 @@ export const noSecondsToWait = define.usage(
   'Write --wait, or --wait 30.',
 )
 
-export const noSecondsToSettle = define.usage(
-  'usage',
-  '"{text}" is not a number of seconds for --settle.',
-  'Use an integer from 0 to {longest}.',
-)
-
 export const noGenerationNumber = define.usage(
   'usage',
   '"{text}" is not a generation.',
   'Use a number from "app module-history".',
-)
-
-export const namedTwice = define.usage(
-  'usage',
-  'The {what} is given twice: {first} and {second}.',
-  'Give it once.',
 )
 
 export const wrongConfigCall = define.usage(
@@ -54,12 +42,6 @@ export const wrongReplayCall = define.usage(
   'usage',
   '{problem}',
   'Write app {command}, app {command} replay <id>, app {command} replay --all or app {command} discard <id>.',
-)
-
-export const wrongMoveTarget = define.usage(
-  'usage',
-  '--to {problem}.',
-  'Write app migrate-data --to "postgres://user@host/database?schema=shop".',
 )
 
 export const wrongToken = define.usage('usage', '{problem}', 'See "app token --help" for examples.')

@@ -1,4 +1,4 @@
-import { noNumber } from '../failures/index.ts'
+import { noNumber } from '../failures/usage.ts'
 
 /** The value of an option that takes an integer. Undefined if it is missing. */
 export function numberOption(

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { escaped } from './foreign-text.ts'
+import { escaped, type Reporter } from '@mortise/installer/reporting'
 
 type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
@@ -14,7 +14,7 @@ export interface TerminalStreams {
 }
 
 /** With `json`, stdout gets only the one document; notes for people go to stderr. */
-export class Terminal {
+export class Terminal implements Reporter {
   readonly json: boolean
   /** Whether plans are printed with all details. */
   readonly verbose: boolean

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, chown, mkdir, readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { assertOwner } from '@mortise/installer/locating'
 import t from 'tap'
-import { assertOwner } from '../../src/application/assert-owner.ts'
 import { runApp, testApplication } from '../run-app.ts'
 
 const unlessRoot = process.geteuid?.() !== 0 && 'only root can give files away'
@@ -90,7 +90,7 @@ t.test('a user without access to the folder learns its owner', { skip: unlessRoo
   const { directory } = await testApplication(t)
   await chmod(directory, 0o700)
   const check = `
-    const { ownApplication } = await import(${JSON.stringify(new URL('../../dist/application/find-application.js', import.meta.url).href)})
+    const { ownApplication } = await import(${JSON.stringify(new URL('../../../packages/installer/dist/application/find-application.js', import.meta.url).href)})
     process.setgroups([]); process.setgid(${nobody}); process.setuid(${nobody})
     try { ownApplication(${JSON.stringify(directory)}, '/') } catch (error) { console.log(error.code, error.exitCode) }`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', check], {

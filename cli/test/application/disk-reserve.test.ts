@@ -1,12 +1,12 @@
 import { cp, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { skip, smallVolume } from '../../../packages/storage/test/small-volume.ts'
 import { entryModule } from '../entry-module.ts'
 import { copiesOf, runApp } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const withEntries = copiesOf(async ({ root, run }) => {
   const source = await sampleTarball(join(root, 'entry.tgz'), entryModule())

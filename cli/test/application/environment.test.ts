@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile } from '@mortise/host'
+import { configFile } from '@mortise/application'
 import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { temporarySchema, useDatabase } from '../postgres-schema.ts'

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withCommandLock } from '@mortise/installer/changes'
 import t from 'tap'
-import { withCommandLock } from '../../src/changes/command-lock.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { acquireFileLock, readConfig } from '@mortise/host'
+import { readConfig } from '@mortise/application'
+import { acquireFileLock } from '@mortise/storage'
 import t from 'tap'
 import { testApplication } from '../run-app.ts'
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFilePath, storeDirectory } from '@mortise/host'
+import { lockFilePath, storeDirectory } from '@mortise/application'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { copiesOf, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const withHello = copiesOf(async ({ root, run }) => {
   const file = await sampleTarball(join(root, 'hello.tgz'))

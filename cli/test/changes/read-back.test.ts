@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type LockFile, readLockFile } from '@mortise/host'
+import { type LockFile, readLockFile } from '@mortise/application'
 import t from 'tap'
 import { testApplication } from '../run-app.ts'
 

@@ -1,18 +1,13 @@
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
-import {
-  type AuditRecord,
-  readLockFile,
-  readPendingRecords,
-  recordGeneration,
-  writeLockFile,
-} from '@mortise/host'
+import { readLockFile, readPendingRecords, recordGeneration, writeLockFile } from '@mortise/application'
+import type { AuditRecord } from '@mortise/host'
+import { writeJournal } from '@mortise/installer/changes'
 import t from 'tap'
-import { writeJournal } from '../../src/changes/journal.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { type Outcome, runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 import { skipPostgres, testOnEngines, usePostgres } from '../test-on-engines.ts'
 
 const actor = `os:${userInfo().username}`

@@ -1,17 +1,18 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findCorruption, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { withCommandLock } from '@mortise/installer/changes'
+import { whileBackingUp } from '@mortise/installer/store'
+import { findCorruption } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { list } from 'tar'
-import { withCommandLock } from '../../src/changes/command-lock.ts'
-import { whileBackingUp } from '../../src/store/staging.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { entryModule } from '../entry-module.ts'
 import { killBefore } from '../kill-before.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 async function withEntries(t: Test) {
   const application = await testApplication(t)

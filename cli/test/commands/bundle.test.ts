@@ -1,12 +1,12 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
+import { type Entry, tarball } from '../../../packages/installer/test/tarball.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
-import { type Entry, tarball } from '../tarball.ts'
 
 /** Staging with two modules, one with a dependency and one switched off; and a production that has nothing. */
 async function stagingAndProduction(t: Parameters<typeof testApplication>[0]) {

@@ -1,13 +1,13 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { configFile, readGenerations, readLockFile } from '@mortise/host'
+import { configFile, readGenerations, readLockFile } from '@mortise/application'
+import { writeJournal } from '@mortise/installer/changes'
 import t, { type Test } from 'tap'
-import { writeJournal } from '../../src/changes/journal.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, runApp, runFed, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const schema = {
   type: 'object',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { copiesOf } from '../run-app.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 // Several commands a test, on a machine that may be busy.
 t.setTimeout(300_000)

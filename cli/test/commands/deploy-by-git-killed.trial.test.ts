@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readJournal } from '@mortise/installer/changes'
 import t from 'tap'
-import { readJournal } from '../../src/changes/journal.ts'
 import { checkOut, frozen, lockText, production, snapshot } from '../deployed-by-git.ts'
 import { killBeforeNaming } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFilePath, readFileContents } from '@mortise/host'
+import { lockFilePath } from '@mortise/application'
+import { readJournal } from '@mortise/installer/changes'
+import { readFileContents } from '@mortise/storage'
 import t, { type Test } from 'tap'
-import { readJournal } from '../../src/changes/journal.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { checkOut, commits, frozen, lockText, type Place, production, snapshot } from '../deployed-by-git.ts'
 import { runApp } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 /** A host in this process, or none: `version` is what it serves of `note`. */
 async function host(t: Test, { directory }: Place, isRunning: boolean) {

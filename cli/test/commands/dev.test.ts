@@ -4,10 +4,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { type SampleOptions, sampleFolder } from '../../../packages/installer/test/sample-module.ts'
 import { outside } from '../outside.ts'
 import { runApp } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
-import { type SampleOptions, sampleFolder } from '../sample-module.ts'
 
 interface Started {
   readonly pid: number

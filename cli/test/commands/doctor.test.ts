@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import {
   configFile,
-  controlSocket,
   hashTree,
   identityProblems,
   lockFilePath,
@@ -13,15 +12,15 @@ import {
   secretFile,
   storedModule,
   writeLockFile,
-} from '@mortise/host'
+} from '@mortise/application'
+import { controlSocket } from '@mortise/host'
+import { withCommandLock, writeJournal } from '@mortise/installer/changes'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { withCommandLock } from '../../src/changes/command-lock.ts'
-import { writeJournal } from '../../src/changes/journal.ts'
+import { type SampleOptions, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, runApp, type TestApplication, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
 const withTable: SampleOptions = {
   manifest: { tables: 'hello', migrations: 'migrations' },
@@ -348,7 +347,7 @@ t.test('on a terminal each finding has a hint', async (t) => {
 })
 
 t.test('docs/errors.md lists exactly the findings', async (t) => {
-  const source = fileURLToPath(new URL('../../src/doctor/', import.meta.url))
+  const source = fileURLToPath(new URL('../../../packages/installer/src/doctor/', import.meta.url))
   const texts = await Promise.all((await readdir(source)).map((file) => readFile(join(source, file), 'utf8')))
   const ids = texts.flatMap((text) =>
     Array.from(text.matchAll(/\bid: (?:'([a-z-]+)'|\w+ \? '([a-z-]+)' : '([a-z-]+)')/g), (match) =>

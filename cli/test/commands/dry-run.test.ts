@@ -3,13 +3,17 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import t from 'tap'
+import {
+  type SampleOptions,
+  sampleFolder,
+  sampleTarball,
+} from '../../../packages/installer/test/sample-module.ts'
 import { commands } from '../../src/commands/index.ts'
 import { packRelease } from '../host-release.ts'
 import { killBeforeNaming } from '../kill-before.ts'
 import { runOnTerminal, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 /**
  * All that is in a folder: names, modes, and of files what they hold and when they were written. The lock of the

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { databaseAddress, openStorage, readConfig, runWithoutHost } from '@mortise/host'
+import { databaseAddress, readConfig } from '@mortise/application'
+import { openStorage, runWithoutHost } from '@mortise/host'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 import { testOnEngines } from '../test-on-engines.ts'
 
 /** As if modules had failed on these events; each is of the subject that its id begins with. */

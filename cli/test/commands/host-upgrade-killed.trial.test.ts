@@ -1,4 +1,4 @@
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
 import { applicationWithRelease } from '../host-release.ts'
 import { killBefore } from '../kill-before.ts'

@@ -1,14 +1,15 @@
 import { readdirSync, watch } from 'node:fs'
 import { chown, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hostMigrations, type LockFile, readLockFile, storedModule } from '@mortise/host'
+import { type LockFile, readLockFile, storedModule } from '@mortise/application'
+import { hostMigrations } from '@mortise/host'
+import { writeJournal } from '@mortise/installer/changes'
 import t, { type Test } from 'tap'
-import { writeJournal } from '../../src/changes/journal.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { addRelease, applicationWithRelease, packRelease } from '../host-release.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, runApp } from '../run-app.ts'
 import { type Running, startApp } from '../run-process.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const own = readdirSync(hostMigrations.directory).map((file) => Number.parseInt(file, 10))
 /** The number of the next migration of the host's own. */

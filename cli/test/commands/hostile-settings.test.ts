@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const endless = '^(a+)+$'
 const text = `${'a'.repeat(40)}!`

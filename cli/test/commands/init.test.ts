@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig } from '@mortise/host'
+import { readConfig } from '@mortise/application'
 import t from 'tap'
 import { runApp } from '../run-app.ts'
 

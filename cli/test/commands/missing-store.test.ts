@@ -1,11 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile, storeDirectory, storedModule } from '@mortise/host'
+import { readLockFile, storeDirectory, storedModule } from '@mortise/application'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { copiesOf, type TestApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const installed = copiesOf(async ({ root, run }) => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 t.test('a module can be disabled and enabled while the host runs, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import {
+  respondVersion,
+  sampleFolder,
+  sampleTarball,
+} from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { respondVersion, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 t.test('a running host says the access of routes: no module is probed', async (t) => {
   const { root, directory, run } = await testApplication(t)

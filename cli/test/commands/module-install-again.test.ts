@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig, readFileContents, readLockFile } from '@mortise/host'
+import { readConfig, readLockFile } from '@mortise/application'
+import { readFileContents } from '@mortise/storage'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { noteVersions } from '../note-versions.ts'
 import { skip, temporarySchema } from '../postgres-schema.ts'
 import { runApp, runOnTerminal } from '../run-app.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 // Several commands a test, on a machine that may be busy.
 t.setTimeout(300_000)

@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hashTree, readLockFile, storedModule } from '@mortise/host'
+import { hashTree, readLockFile, storedModule } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
+import { packed } from '../../../packages/installer/test/tarball.ts'
 import { testApplication } from '../run-app.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
-import { packed } from '../tarball.ts'
 
 const sample = (version: string, dependencies?: Record<string, string>) => {
   const { 'package.json': json, ...files } = sampleFiles({

@@ -1,11 +1,11 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleFolder, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 const storeOf = (directory: string) => readdir(join(directory, '.app', 'store'))
 

@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleFolder, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 const version = (id: string, number: string) => {
   const { 'package.json': json, ...files } = sampleFiles({ id, version: number }) as {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { started } from '../late-modules.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const plugin = `app.get('/hello', { config: { access: 'public' } }, async (request) => {
   if (request.headers.fail) throw new Error('as asked')

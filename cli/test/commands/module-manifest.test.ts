@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hostVersion } from '@mortise/host'
 import t, { type Test } from 'tap'
+import { type SampleOptions, sampleFolder } from '../../../packages/installer/test/sample-module.ts'
 import { runApp } from '../run-app.ts'
-import { type SampleOptions, sampleFolder } from '../sample-module.ts'
 
 const packages = fileURLToPath(new URL('../../../packages/', import.meta.url))
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { copiesOf, runApp } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 import { testOnEngines } from '../test-on-engines.ts'
 
 const withHello = copiesOf(async ({ root, run }) =>

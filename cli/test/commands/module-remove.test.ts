@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 t.test('a module that was removed is nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -1,10 +1,10 @@
 import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { noteVersions } from '../note-versions.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
 

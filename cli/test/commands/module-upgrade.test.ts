@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleFolder } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleFiles, sampleFolder } from '../sample-module.ts'
 
 const version = (number: string) => {
   const { 'package.json': json, ...files } = sampleFiles({ version: number }) as { 'package.json': string }

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 t.test('the document has the routes of installed modules, with and without a host', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig, readLockFile, runWithoutHost } from '@mortise/host'
+import { readConfig, readLockFile } from '@mortise/application'
+import { runWithoutHost } from '@mortise/host'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { backedUp, count } from '../backed-up.ts'
 import { runOnTerminal } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 t.test('restore replaces data and lock file as a new generation, and keeps the replaced data', async (t) => {
   const { root, directory, run, file } = await backedUp(t)

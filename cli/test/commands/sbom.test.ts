@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import t, { type Test } from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
 
 const library = dirname(fileURLToPath(import.meta.resolve('@cyclonedx/cyclonedx-library/package.json')))
 

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { fakeRegistry, type Published, published } from '../fake-registry.ts'
+import { fakeRegistry, type Published, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { outside } from '../outside.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
 
 function module(name: string, json: Record<string, unknown> = {}, manifest = {}): Published {
   const keywords = ['mortise-module']

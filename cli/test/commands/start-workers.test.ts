@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { callRunningHost } from '@mortise/host'
 import t, { type Test } from 'tap'
+import { sampleFolder } from '../../../packages/installer/test/sample-module.ts'
 import { packRelease } from '../host-release.ts'
 import { KeepAliveClients } from '../keep-alive-clients.ts'
 import { testApplication } from '../run-app.ts'
 import { door, type StartOptions, startApp } from '../run-process.ts'
-import { sampleFolder } from '../sample-module.ts'
 import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const WORKERS = 2

@@ -5,9 +5,9 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { respondVersion, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { copiesOf } from '../run-app.ts'
 import { door, type StartOptions, startApp } from '../run-process.ts'
-import { respondVersion, sampleTarball } from '../sample-module.ts'
 
 /** Makes this Node say that it is another one, so that the door continues in a second process. */
 const old = `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process.versions,'node',{value:'18.20.0'})")}`

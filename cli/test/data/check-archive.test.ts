@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { readArchive } from '@mortise/installer/data'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { readArchive } from '../../src/data/read-archive.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { backedUp as backedUpEntries } from '../backed-up.ts'
 import { type Parts, packArchive } from '../pack-archive.ts'
 import { runOnTerminal, testApplication } from '../run-app.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 /** An application with a module, and a backup of it whose parts can be changed. */
 async function backedUp(t: Test) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { pauseForMove } from '@mortise/installer/data'
 import t, { type Test } from 'tap'
-import { pauseForMove } from '../../src/data/pause-for-move.ts'
 import { noteVersions } from '../note-versions.ts'
 import { runningHost } from '../running-host.ts'
 

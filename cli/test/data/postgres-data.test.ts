@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { readArchive } from '@mortise/installer/data'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { readArchive } from '../../src/data/read-archive.ts'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
 import { noteVersions } from '../note-versions.ts'
@@ -13,7 +14,6 @@ import { skip, temporarySchema, useDatabase } from '../postgres-schema.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 
 /** An application on PostgreSQL with a module, whose second version cannot be undone. */
 async function notes(t: Test) {

@@ -1,14 +1,14 @@
 import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
 import { noteVersions } from '../note-versions.ts'
 import { temporarySchema, useDatabase } from '../postgres-schema.ts'
 import { runApp, runOnTerminal, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleTarball } from '../sample-module.ts'
 import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const TABLES = ['entry', 'entry_twin']

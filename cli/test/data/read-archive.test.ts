@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { readLockFile, runWithoutHost } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { runWithoutHost } from '@mortise/host'
+import { readArchive } from '@mortise/installer/data'
 import t, { type Test } from 'tap'
-import { readArchive } from '../../src/data/read-archive.ts'
+import { type Entry, tarball } from '../../../packages/installer/test/tarball.ts'
 import { testApplication } from '../run-app.ts'
-import { type Entry, tarball } from '../tarball.ts'
 
 const DATA = Buffer.from('not a database')
 const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest('hex')

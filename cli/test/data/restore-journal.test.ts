@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AuditRecord, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import type { AuditRecord } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { backedUp, count, write } from '../backed-up.ts'
 import { killBefore } from '../kill-before.ts'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
 import { listening } from '../verdaccio.ts'
 
 const advisory = {

@@ -1,11 +1,15 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asFailure } from '@mortise/installer/explaining'
+import { Failure } from '@mortise/installer/failures'
 import t from 'tap'
-import { Failure } from '../../src/failures/failure.ts'
-import { asFailure } from '../../src/terminal/explain.ts'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import {
+  type SampleOptions,
+  sampleFolder,
+  sampleTarball,
+} from '../../../packages/installer/test/sample-module.ts'
 import { type Outcome, runApp, testApplication } from '../run-app.ts'
-import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 t.test('a quoted error ends with one full stop', async (t) => {
   const messageOf = (text: string) => new Failure('usage', 'x', text, '').message

@@ -2,25 +2,30 @@ import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { FailureEntry } from '@mortise/installer/failures'
+import * as failures from '@mortise/installer/failures'
 import t from 'tap'
-import type { FailureEntry } from '../../src/failures/define-failure.ts'
-import * as failures from '../../src/failures/index.ts'
+import * as usage from '../../src/failures/usage.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const source = join(root, 'cli', 'src')
-const entries = Object.entries(failures).filter(([, entry]) => 'hints' in Object(entry)) as unknown as [
-  string,
-  FailureEntry,
-][]
+const sources = ['cli/src', 'packages/installer/src'].map((folder) => join(root, folder))
+const entries = Object.entries({ ...failures, ...usage }).filter(
+  ([, entry]) => 'hints' in Object(entry),
+) as unknown as [string, FailureEntry][]
 
-/** Every file of the command outside the registry, by its path. */
+/** Every file of the command and the installer outside the registry, by its path. */
 async function files(): Promise<[string, string][]> {
-  const names = (await readdir(source, { recursive: true })).filter(
-    (name) => name.endsWith('.ts') && !name.startsWith('failures/'),
-  )
-  return await Promise.all(
-    names.map(async (name): Promise<[string, string]> => [name, await readFile(join(source, name), 'utf8')]),
-  )
+  const found = sources.map(async (source) => {
+    const names = (await readdir(source, { recursive: true })).filter(
+      (name) => name.endsWith('.ts') && !name.startsWith('failures/'),
+    )
+    return await Promise.all(
+      names.map(
+        async (name): Promise<[string, string]> => [name, await readFile(join(source, name), 'utf8')],
+      ),
+    )
+  })
+  return (await Promise.all(found)).flat()
 }
 
 t.test('an entry fills the placeholders of its texts', async (t) => {

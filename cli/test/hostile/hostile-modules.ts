@@ -1,7 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { endlessLoop, type SampleOptions, sampleFiles, sampleTarball, sleep } from '../sample-module.ts'
-import { packed } from '../tarball.ts'
+import {
+  endlessLoop,
+  type SampleOptions,
+  sampleFiles,
+  sampleTarball,
+  sleep,
+} from '../../../packages/installer/test/sample-module.ts'
+import { packed } from '../../../packages/installer/test/tarball.ts'
 import type { Corpus, Hostile, Lab } from './hostile.ts'
 
 // Well packed modules that lie about themselves, take what is not theirs, or do harm when they run.

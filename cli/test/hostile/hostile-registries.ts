@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sampleFiles } from '../sample-module.ts'
-import { packed, tarball } from '../tarball.ts'
+import { sampleFiles } from '../../../packages/installer/test/sample-module.ts'
+import { packed, tarball } from '../../../packages/installer/test/tarball.ts'
 import type { Corpus, Hostile, Lab } from './hostile.ts'
 
 // Registries that lie, and downloads that do not end as they should.

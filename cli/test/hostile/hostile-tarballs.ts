@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { sampleFiles } from '../sample-module.ts'
-import { type Entry, entryBlocks, packed, pax, tarball } from '../tarball.ts'
+import { sampleFiles } from '../../../packages/installer/test/sample-module.ts'
+import { type Entry, entryBlocks, packed, pax, tarball } from '../../../packages/installer/test/tarball.ts'
 import type { Corpus, Hostile, Lab } from './hostile.ts'
 
 // Tarballs that hold a module which would work, and something that no honest program packs.

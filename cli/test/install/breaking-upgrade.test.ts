@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
+import { type SampleOptions, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { app } from '../../src/app.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
 /** Upgrades as someone at a terminal who types `reply`. */
 async function upgradeAt(reply: string, ...argv: string[]) {

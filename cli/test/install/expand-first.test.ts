@@ -1,10 +1,11 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callRunningHost, type DatabaseSchema, runWithoutHost } from '@mortise/host'
+import { callRunningHost, runWithoutHost } from '@mortise/host'
+import type { DatabaseSchema } from '@mortise/storage'
 import t, { type Test } from 'tap'
+import { type SampleOptions, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
 const base = { 'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)' }
 const rename = { 'migrations/002-text.sql': 'ALTER TABLE note RENAME COLUMN body TO text' }

@@ -1,12 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
+import { packed } from '../../../packages/installer/test/tarball.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
-import { packed } from '../tarball.ts'
 
 const storeOf = (directory: string) => readdir(join(directory, '.app', 'store'))
 

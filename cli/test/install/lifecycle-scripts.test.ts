@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import {
+  type SampleOptions,
+  sampleFiles,
+  sampleFolder,
+  sampleTarball,
+} from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
-import { type SampleOptions, sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 const events = [
   'preinstall',

@@ -1,12 +1,12 @@
 import { watch } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
-import { sampleFiles, sampleTarball } from '../sample-module.ts'
 
 const { 'package.json': json, ...files } = sampleFiles() as { 'package.json': string }
 const storeOf = (directory: string) => readdir(join(directory, '.app', 'store'))

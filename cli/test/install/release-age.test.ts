@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { fakeRegistry, type Published, published } from '../fake-registry.ts'
+import { fakeRegistry, type Published, published } from '../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleFolder } from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { sampleFiles, sampleFolder } from '../sample-module.ts'
 
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
 

@@ -1,10 +1,15 @@
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile, writeLockFile } from '@mortise/host'
+import { readLockFile, writeLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { fakeRegistry, published } from '../fake-registry.ts'
+import { fakeRegistry, published } from '../../../packages/installer/test/fake-registry.ts'
+import {
+  respondVersion,
+  sampleFiles,
+  sampleFolder,
+  sampleTarball,
+} from '../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../run-app.ts'
-import { respondVersion, sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 /** Another module under the same name and version. */
 const other = { plugin: `${respondVersion('hello', '1.0.0')}; void 'other'` }

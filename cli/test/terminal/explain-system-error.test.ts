@@ -1,7 +1,7 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asFailure } from '@mortise/installer/explaining'
 import t from 'tap'
-import { asFailure } from '../../src/terminal/explain.ts'
 import { runApp, testApplication } from '../run-app.ts'
 
 const { skip, smallVolume } = await import(

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { ownIssuer, readConfig, secretFile } from '../config/config.ts'
-import { assertOwnSecret, readIdentity } from '../config/identity.ts'
-import { assertScopes } from '../config/scope.ts'
-import { ConfigError, type Environment } from '../config/settings.ts'
-import type { OwnIssuer } from '../config/token-issuer.ts'
+import type { OwnIssuer } from '@mortise/application'
+import {
+  assertOwnSecret,
+  assertScopes,
+  ConfigError,
+  type Environment,
+  ownIssuer,
+  readConfig,
+  readIdentity,
+  secretFile,
+} from '@mortise/application'
 import { secondsOfLifetime } from './lifetime.ts'
 import { isSubject, subjectRule } from './subject.ts'
 

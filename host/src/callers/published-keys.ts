@@ -1,6 +1,6 @@
+import { isKeyUrl, type RemoteIssuer } from '@mortise/application'
 import { readAtMost, readJson } from '@mortise/module-sdk'
 import type { JSONWebKeySet } from 'jose'
-import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
 /** Bytes of a decompressed document: some hundred keys with their certificates. */
 const DOCUMENT_SIZE = 256 * 1024

@@ -1,6 +1,6 @@
+import type { RemoteIssuer } from '@mortise/application'
+import { isScope } from '@mortise/application'
 import type { JWTPayload } from 'jose'
-import { isScope } from '../config/scope.ts'
-import type { RemoteIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { isSubject, subjectRule } from './subject.ts'
 import { User } from './user.ts'

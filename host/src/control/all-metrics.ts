@@ -1,7 +1,7 @@
+import { isLoaded, isServing } from '@mortise/application'
 import type { Storage } from '@mortise/storage'
 import { backgroundMetrics } from '../events/background-metrics.ts'
 import { backupTimes, noBackups } from '../events/backup-lease.ts'
-import { isLoaded, isServing } from '../modules/module-state.ts'
 import { connectionMetrics } from '../telemetry/connection-metrics.ts'
 import { counter, gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'

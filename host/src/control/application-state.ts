@@ -1,5 +1,5 @@
+import type { ModuleState } from '@mortise/application'
 import type { Engine } from '@mortise/storage'
-import type { ModuleState } from '../modules/module-state.ts'
 
 /** The state of a running application, for the `app` command. */
 export interface ApplicationState {

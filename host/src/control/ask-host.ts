@@ -6,7 +6,7 @@ import {
   StorageUnfitError,
   StorageUnreachableError,
 } from '@mortise/storage'
-import { http } from '../config/node-http.ts'
+import { http } from '../http/node-http.ts'
 import { HostEndedError, HostRefusedError, HostSilentError } from './host-errors.ts'
 import { hostProcess } from './host-process.ts'
 import type { Operation } from './operation.ts'

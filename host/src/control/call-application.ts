@@ -1,6 +1,6 @@
+import { type Config, readConfig } from '@mortise/application'
 import { StorageBusyError } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import { type Config, readConfig } from '../config/config.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { callRunningHost } from './call-running-host.ts'
 import { type OpenApplication, whileOpen } from './open-application.ts'

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
+import {
+  assertOwnDatabase,
+  type Config,
+  databaseAddress,
+  readDatabaseId,
+  readIdentity,
+} from '@mortise/application'
 import { NoDatabaseError, type OpenOptions, type Storage } from '@mortise/storage'
-import { type Config, databaseAddress } from '../config/config.ts'
-import { readDatabaseId } from '../config/database-id.ts'
-import { assertOwnDatabase, readIdentity } from '../config/identity.ts'
 import { openStorage } from '../events/event-log.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import type { Config } from '@mortise/application'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import type { Config } from '../config/config.ts'
 import type { OpenApplication, RunningApplication } from './open-application.ts'
 
 const nothing = Type.Object({})

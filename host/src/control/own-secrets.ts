@@ -1,17 +1,17 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import type { FastifyBaseLogger } from 'fastify'
-import type { TokenVerifier } from '../callers/token-verifier.ts'
 import {
   type Config,
+  loadEnvFile,
   nameOfDatabase,
   readConfig,
   readSecrets,
+  rememberSecret,
   secretFile,
   tokenIssuers,
-} from '../config/config.ts'
-import { loadEnvFile } from '../config/env-file.ts'
-import { rememberSecret } from '../config/identity.ts'
+} from '@mortise/application'
+import type { FastifyBaseLogger } from 'fastify'
+import type { TokenVerifier } from '../callers/token-verifier.ts'
 
 /** How often the file is polled, in milliseconds; `app secret rotate` asks at once. */
 const INTERVAL = 5_000

@@ -1,5 +1,5 @@
 import { json } from 'node:stream/consumers'
-import { ConfigError } from '../config/settings.ts'
+import { ConfigError } from '@mortise/application'
 import { begin } from './ask-host.ts'
 import { controlSocket } from './control-socket.ts'
 

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Config, configSchema, drainSecondsOf, readConfig } from '@mortise/application'
 import { reservedBytes, type Volume, volumeOf } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import { type Config, readConfig } from '../config/config.ts'
-import { configSchema } from '../config/config-schema.ts'
-import { drainSecondsOf } from '../config/drain-seconds.ts'
 import type { RunningApplication } from './open-application.ts'
 
 /** A host setting that differs from what the host uses: changed since the start, or overridden. */

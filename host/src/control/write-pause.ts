@@ -1,8 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import { type Config, ConfigError, configFile } from '@mortise/application'
 import { replaceFile, type Storage } from '@mortise/storage'
-import { type Config, configFile } from '../config/config.ts'
-import { ConfigError } from '../config/settings.ts'
 
 /** How long the holder may give no sign of life, in seconds in which this process runs. */
 const SILENCE = 30

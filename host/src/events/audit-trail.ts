@@ -1,3 +1,4 @@
+import type { OperatorRecord, Outcome } from '@mortise/application'
 import {
   type AuditEntry,
   byEngine,
@@ -12,12 +13,7 @@ import {
   timestamp,
 } from '@mortise/module-sdk'
 import { MOST_ROWS } from '@mortise/storage'
-import { type Static, Type } from '@sinclair/typebox'
 import { hostSteps } from './map-emissions.ts'
-
-/** `reverted`: the host could not serve the change and reverted it. */
-const Outcome = Type.Unsafe<'done' | 'reverted'>({ type: 'string', enum: ['done', 'reverted'] })
-export type Outcome = Static<typeof Outcome>
 
 export interface AuditRecord {
   /** Grows with each record, with gaps; null for a record that waits in the application folder. */
@@ -33,23 +29,6 @@ export interface AuditRecord {
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>> | null
 }
-
-/** An operator's action, recorded outside of the database, which may be unavailable then. */
-export const OperatorRecord = Type.Object({
-  /** A TypeID. It names a file. */
-  id: Type.String({ pattern: '^[0-9A-Za-z_-]{1,100}$' }),
-  at: Type.String({ format: 'date-time' }),
-  actor: Type.String(),
-  action: Type.String(),
-  object: Type.String(),
-  outcome: Outcome,
-  details: Type.Record(Type.String(), Type.Unknown()),
-})
-export type OperatorRecord = Static<typeof OperatorRecord>
-
-/** Its outcome is still to come. */
-export const BegunRecord = Type.Omit(OperatorRecord, ['outcome'])
-export type BegunRecord = Static<typeof BegunRecord>
 
 export interface AuditQuery {
   readonly limit: number

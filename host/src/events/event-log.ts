@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { checkSchema, clauseOf, compileSchema, firstError, type SchemaError } from '@mortise/application'
 import {
   byEngine,
   currentTime,
@@ -18,9 +19,6 @@ import {
 } from '@mortise/module-sdk'
 import { type Outbox, openStorage as open, type Storage, type StorageOptions } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { checkSchema } from '../config/check-schema.ts'
-import { compileSchema, firstError } from '../config/first-error.ts'
-import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024

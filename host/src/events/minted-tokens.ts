@@ -1,8 +1,7 @@
+import { isMigrated, readPendingRecords } from '@mortise/application'
 import { many, sql, type Transaction } from '@mortise/module-sdk'
 import { MOST_ROWS, type Storage } from '@mortise/storage'
 import { secondsOfLifetime } from '../callers/lifetime.ts'
-import { isMigrated } from '../config/database-id.ts'
-import { readPendingRecords } from './pending-records.ts'
 
 /** When the last token of `app token` expires, in epoch milliseconds; null if none was minted. */
 export async function lastTokenExpiry(directory: string, storage?: Storage): Promise<number | null> {

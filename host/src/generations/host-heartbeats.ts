@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isLoaded, isMigrated } from '@mortise/application'
 import { type Database, Loop, now, type Rest, run, sql } from '@mortise/module-sdk'
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { isMigrated } from '../config/database-id.ts'
-import { isLoaded } from '../modules/module-state.ts'
 import { hostLabel, type ServingHost, servedModule, servesSame } from './serving-host.ts'
 
 /** Heartbeat interval in milliseconds. */

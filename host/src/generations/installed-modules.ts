@@ -1,25 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AppliedMigration } from '@mortise/storage'
-import type { FastifyInstance } from 'fastify'
-import { type Config, readConfig } from '../config/config.ts'
-import { ConfigError } from '../config/settings.ts'
-import type { OutsideFailures } from '../modules/guard-process.ts'
-import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import {
+  type Config,
+  ConfigError,
   foldersToLoad,
+  isLoaded,
+  isServing,
   type LockedModule,
   type LockFile,
   modulesToLoad,
+  newestGeneration,
+  readConfig,
   readLockFile,
+  readPackage,
   storedModule,
-} from '../modules/lock-file.ts'
+} from '@mortise/application'
+import type { AppliedMigration } from '@mortise/storage'
+import type { FastifyInstance } from 'fastify'
+import type { OutsideFailures } from '../modules/guard-process.ts'
+import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { migrateStored } from '../modules/migrate-stored.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
-import { isLoaded, isServing } from '../modules/module-state.ts'
-import { readPackage } from '../modules/read-package.ts'
 import { type Built, build, inTrouble, type Parts } from './build-generation.ts'
-import { newestGeneration } from './generation-records.ts'
 import { Generations } from './generation-switch.ts'
 import { isOver, PauseEnd } from './pause-end.ts'
 import type { Change } from './revert-change.ts'

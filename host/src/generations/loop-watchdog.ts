@@ -124,7 +124,7 @@ const isFresh = ({ module }: Found) => change !== undefined && Object.hasOwn(cha
 
 /** The module ids, by the names of their folders in the store. */
 async function foldersOfModules(): Promise<Map<string, string>> {
-  const { readLockFile, storedModule } = await import('../modules/lock-file.ts')
+  const { readLockFile, storedModule } = await import('@mortise/application')
   const { basename } = await import('node:path')
   const lock = await readLockFile(directory).catch(() => undefined)
   const locks = [change?.previous, change?.next, lock].filter((one) => one !== undefined)

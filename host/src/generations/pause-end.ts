@@ -1,6 +1,6 @@
+import { endOf } from '@mortise/application'
 import { currentTime, Loop, type Rest } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import { endOf } from '../modules/decision.ts'
 import type { RegisteredModule } from '../modules/host-module.ts'
 
 /** The longest rest, in milliseconds: the clock of the database may be set meanwhile. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, realpathSync } from 'node:fs'
-import { codeFolders } from '../config/code-folders.ts'
+import { codeFolders } from '@mortise/application'
 
 /** How to start the child process of a probe. */
 export interface ProbeLimits {
@@ -27,7 +27,9 @@ export function limitsOf(scratch: string, directories: readonly string[] | undef
     return { execPath: process.execPath, execArgv: [...flags, ...open, '--allow-fs-read=*', writes] }
   }
   const folders = directories.flatMap((directory) => [directory, realpathSync(directory)])
-  const reads = [...new Set([scratch, ...codeFolders(), ...folders])].map((path) => `--allow-fs-read=${path}`)
+  const reads = [...new Set([scratch, ...codeFolders(import.meta.filename), ...folders])].map(
+    (path) => `--allow-fs-read=${path}`,
+  )
   return withoutNetwork([...flags, ...reads, writes])
 }
 

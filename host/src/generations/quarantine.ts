@@ -1,13 +1,11 @@
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
+import type { Config } from '@mortise/application'
+import { isMigrated, type LockFile, storedModule, writePendingRecord } from '@mortise/application'
 import { many, newId, now, run, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import { readJsonFile, type Storage, writeDurably } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Config } from '../config/config.ts'
-import { isMigrated } from '../config/database-id.ts'
 import { emitHostEvent } from '../events/host-events.ts'
-import { writePendingRecord } from '../events/pending-records.ts'
-import { type LockFile, storedModule } from '../modules/lock-file.ts'
 import { forgetEnds, type ModuleEnd, readEnds } from './module-ends.ts'
 
 // The modules that have ended the host too often. The hosts of a database share them: a row of

@@ -4,6 +4,19 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import {
+  configFile,
+  firstError,
+  GenerationNumber,
+  isLockFile,
+  type LockFile,
+  OperatorRecord,
+  readGenerations,
+  readLockFile,
+  recordGeneration,
+  writeLockFile,
+  writePendingRecord,
+} from '@mortise/application'
 import { newId } from '@mortise/module-sdk'
 import {
   acquireFileLock,
@@ -14,18 +27,6 @@ import {
   writeDurably,
 } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
-import { configFile } from '../config/config.ts'
-import { firstError } from '../config/first-error.ts'
-import { OperatorRecord } from '../events/audit-trail.ts'
-import { writePendingRecord } from '../events/pending-records.ts'
-import {
-  GenerationNumber,
-  isLockFile,
-  type LockFile,
-  readLockFile,
-  writeLockFile,
-} from '../modules/lock-file.ts'
-import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** The changes of a switch. It can be sent to a thread. */
 export interface Change {

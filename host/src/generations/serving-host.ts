@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ModuleState } from '../modules/module-state.ts'
+import type { ModuleState } from '@mortise/application'
 
 /** A process that serves the application, and what it serves. */
 export interface ServingHost {

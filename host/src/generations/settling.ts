@@ -1,5 +1,5 @@
+import type { LockFile } from '@mortise/application'
 import type { FastifyBaseLogger } from 'fastify'
-import type { LockFile } from '../modules/lock-file.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
 import { type EventLoopWatch, limits } from './loop-watch.ts'
 import { failsMore, type ResponseCounts } from './response-counts.ts'

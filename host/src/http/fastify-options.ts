@@ -1,5 +1,5 @@
+import type { Config } from '@mortise/application'
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
-import type { Config } from '../config/config.ts'
 import { lazyLogger } from '../telemetry/request-log.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'

@@ -1,7 +1,7 @@
+import { schemaErrors } from '@mortise/application'
 import type { InvalidPart } from '@mortise/module-sdk'
 import { pointerTo } from '@mortise/module-sdk/json'
 import type { ErrorObject } from 'ajv'
-import { schemaErrors } from '../config/schema-errors.ts'
 
 /** A longer list would not help. */
 const MAX_PARTS = 20

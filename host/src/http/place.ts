@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
 import type { FastifyReply } from 'fastify'
-import { http } from '../config/node-http.ts'
 import { discardBody } from './discard-body.ts'
 import { leave, type ModuleShares, type SharedPlace } from './module-shares.ts'
+import { http } from './node-http.ts'
 
 /** What limits the requests in progress. */
 interface Places {

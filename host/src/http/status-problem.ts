@@ -1,5 +1,5 @@
 import { Problem, type ProblemOptions } from '@mortise/module-sdk'
-import { http } from '../config/node-http.ts'
+import { http } from './node-http.ts'
 import { hostProblems, invalidRequest } from './problems.ts'
 
 /** The codes of the host that stand for a status as such. */

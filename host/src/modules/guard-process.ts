@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { storeDirectory } from '@mortise/application'
 import { type SocketLimits, watchEmitters, wholeError } from './emitter-owners.ts'
-import { storeDirectory } from './lock-file.ts'
 
 /** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>

@@ -1,15 +1,21 @@
+import type { Config } from '@mortise/application'
+import {
+  decisionAt,
+  differenceOf,
+  hashTree,
+  isLoaded,
+  type LockedModule,
+  type LockFile,
+  type ModulePackage,
+  moduleSettings,
+  readPackage,
+  storedModule,
+} from '@mortise/application'
 import { currentTime } from '@mortise/module-sdk'
-import type { Config } from '../config/config.ts'
-import { moduleSettings } from '../config/module-settings.ts'
-import { hostVersion, isInHostRange } from '../config/version.ts'
+import { hostVersion, isInHostRange } from '../telemetry/version.ts'
 import { inContractOrder } from './contract-registry.ts'
-import { decisionAt } from './decision.ts'
-import { hashTree } from './hash-tree.ts'
 import { ModuleError, type RegisteredModule } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { differenceOf, type LockedModule, type LockFile, storedModule } from './lock-file.ts'
-import { isLoaded } from './module-state.ts'
-import { type ModulePackage, readPackage } from './read-package.ts'
 
 /** Finds why a module in a folder of the store must not be loaded. */
 interface FindQuarantine {

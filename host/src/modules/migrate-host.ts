@@ -1,6 +1,6 @@
+import { NewerHostError } from '@mortise/application'
 import { type AppliedMigration, readMigrations, type Storage } from '@mortise/storage'
-import { NewerHostError } from '../config/newer-host-error.ts'
-import { hostVersion } from '../config/version.ts'
+import { hostVersion } from '../telemetry/version.ts'
 import { hostMigrations } from './migration-sets.ts'
 
 /**

@@ -1,8 +1,7 @@
+import type { Config } from '@mortise/application'
+import { type LockFile, readPackage, storedModule } from '@mortise/application'
 import type { AppliedMigration, Storage } from '@mortise/storage'
-import type { Config } from '../config/config.ts'
-import { type LockFile, storedModule } from './lock-file.ts'
 import { moduleMigrations } from './migration-sets.ts'
-import { readPackage } from './read-package.ts'
 
 /** @throws {MigrationError} */
 export async function migrateStored(

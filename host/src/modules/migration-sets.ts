@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import type { ModulePackage } from '@mortise/application'
 import type { MigrationSet } from '@mortise/storage'
-import type { ModulePackage } from './read-package.ts'
 
 export const hostMigrations: MigrationSet = {
   module: 'host',

@@ -3,8 +3,8 @@ import type { Storage } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import type { ActingTokens } from '../callers/acting.ts'
 import { readFailedEvents } from '../events/failed-event-queries.ts'
+import { readAudit } from '../events/import-records.ts'
 import { readJobs } from '../events/job-queries.ts'
-import { readAudit } from '../events/pending-records.ts'
 import type { MetricFamily } from '../telemetry/prometheus-format.ts'
 
 /** The commands that an operator may run. */

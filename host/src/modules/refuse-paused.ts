@@ -1,7 +1,7 @@
+import { endOf } from '@mortise/application'
 import { currentTime } from '@mortise/module-sdk'
 import fp from 'fastify-plugin'
 import { hostProblems } from '../http/problems.ts'
-import { endOf } from './decision.ts'
 import type { PausedModule, RegisteredModule } from './host-module.ts'
 
 /** When to try again without a known end, in seconds. */

@@ -1,3 +1,4 @@
+import { isServing } from '@mortise/application'
 import type {
   Access,
   Database,
@@ -23,7 +24,6 @@ import { withLocation } from './error-location.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type LoadedModule, ModuleError } from './host-module.ts'
-import { isServing } from './module-state.ts'
 import { checkedDatabase, ownTables, type TableOwners } from './own-tables.ts'
 import { ownedPath } from './path-owners.ts'
 import { refuseTransform, refuseUnsupported, refuseUnsupportedRoute } from './refuse-unsupported.ts'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Socket, Server as SocketServer } from 'node:net'
 import { Duplex, Readable, Stream, Transform, Writable } from 'node:stream'
-import { http } from '../config/node-http.ts'
+import { http } from '../http/node-http.ts'
 
 type Properties = ReadonlyMap<PropertyKey, unknown>
 

@@ -12,7 +12,6 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, recordingUserOf, unknownGuest, verifiedId } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
-import { http } from '../config/node-http.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import {
   assertCompared,
@@ -24,6 +23,7 @@ import {
   serialize,
 } from '../http/conditional-requests.ts'
 import { parseIdempotencyKey, refuseKey } from '../http/idempotency-key.ts'
+import { http } from '../http/node-http.ts'
 import { bytesOf } from '../http/request-body.ts'
 import { isRead, isWrite } from '../http/request-head.ts'
 import { inFormOfRoute } from '../http/send-problem.ts'

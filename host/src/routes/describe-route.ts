@@ -1,9 +1,9 @@
+import { withoutDefaulted } from '@mortise/application'
 import type { Access } from '@mortise/module-sdk'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
-import { http } from '../config/node-http.ts'
-import { withoutDefaulted } from '../config/without-defaulted.ts'
 import { mediaTypeOf } from '../http/form-schema.ts'
+import { http } from '../http/node-http.ts'
 import { operationIdOf } from '../http/operation-id.ts'
 import { isProtected, problemsOf } from './route-problems.ts'
 

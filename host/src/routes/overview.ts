@@ -1,6 +1,6 @@
+import { moduleStates } from '@mortise/application'
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { moduleStates } from '../modules/module-state.ts'
 
 const ModuleState = Type.Object(
   {

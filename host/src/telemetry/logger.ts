@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
+import type { Config } from '@mortise/application'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import type PinoPretty from 'pino-pretty'
-import type { Config } from '../config/config.ts'
 
 const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', 'idempotency-key']
 

@@ -17,8 +17,8 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
-import { hostVersion } from '../config/version.ts'
 import { settlesWithin } from './settles-within.ts'
+import { hostVersion } from './version.ts'
 
 type Read = [query: Sql, options?: ReadOptions]
 

@@ -1,6 +1,6 @@
+import type { Config } from '@mortise/application'
+import { ConfigError } from '@mortise/application'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Config } from '../config/config.ts'
-import { ConfigError } from '../config/settings.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 
 /** A type alone: the libraries are loaded when they are needed. */

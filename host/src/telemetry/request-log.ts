@@ -1,6 +1,6 @@
+import type { Config } from '@mortise/application'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/config.ts'
 import { LogThrottle } from './log-throttle.ts'
 import { traceIdIn } from './trace-requests.ts'
 

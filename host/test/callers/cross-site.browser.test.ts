@@ -2,8 +2,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, install, oneRoute } from '../application-folder.ts'
 import { openBrowser, noBrowser as skip } from '../open-browser.ts'
 
 /** Serves one page, at a host that is another site than 127.0.0.1. */

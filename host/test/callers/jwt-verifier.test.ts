@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { type RemoteIssuer, signingAlgorithms } from '@mortise/application'
 import t from 'tap'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { type RemoteIssuer, signingAlgorithms } from '../../src/config/token-issuer.ts'
 import {
   ec,
   ed,

@@ -1,13 +1,17 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { readConfig, readLockFile, writeLockFile } from '@mortise/application'
 import { sql } from '@mortise/module-sdk'
 import pino from 'pino'
 import type { Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  uninstall,
+} from '../../../packages/application/test/application-folder.ts'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
-import { readLockFile, writeLockFile } from '../../src/modules/lock-file.ts'
-import { applicationFolder, type FixtureModule, install, uninstall } from '../application-folder.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 import { bearer, issuer, secret } from './test-app.ts'
 

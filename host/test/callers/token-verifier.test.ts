@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { mock } from 'node:test'
+import type { RemoteIssuer } from '@mortise/application'
 import { type JWTPayload, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import type { RemoteIssuer } from '../../src/config/token-issuer.ts'
 
 const issuer = 'urn:app'
 const secret = Buffer.alloc(32, 1)

@@ -1,14 +1,20 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLockFile, storedModule } from '@mortise/application'
 import { newId } from '@mortise/module-sdk'
 import { findCorruption } from '@mortise/storage'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  oneRoute,
+  uninstall,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
 import { runWithoutHost } from '../../src/control/call-application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
-import { readLockFile, storedModule } from '../../src/modules/lock-file.ts'
-import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 
 const noted: FixtureModule = {

@@ -2,11 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastify from 'fastify'
 import t from 'tap'
+import { temporaryFolder } from '../../../packages/application/test/application-folder.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { ControlListener } from '../../src/control/control-listener.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
 import { reportingWaits } from '../../src/control/response-deadline.ts'
-import { temporaryFolder } from '../application-folder.ts'
 
 t.test('a host that listens under another name of this machine is found', async (t) => {
   const directory = await temporaryFolder(t)

@@ -2,11 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { dirname } from 'node:path'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../../packages/application/test/application-folder.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
 import { pidFile } from '../../src/control/host-process.ts'
 import { reportingWaits } from '../../src/control/response-deadline.ts'
-import { temporaryFolder } from '../application-folder.ts'
 
 /** Someone who listens in the place of a host, with a process of its own. */
 async function listening(t: Test, server: ReturnType<typeof createServer>) {

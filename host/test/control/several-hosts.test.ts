@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../../packages/application/test/application-folder.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { ControlListener } from '../../src/control/control-listener.ts'
 import { controlSocket, type Place } from '../../src/control/control-socket.ts'
-import { temporaryFolder } from '../application-folder.ts'
 
 /** What a worker responds to an operation: status and body. */
 type Replies = Readonly<Record<string, readonly [number, object]>>

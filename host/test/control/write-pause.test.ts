@@ -3,13 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { configFile } from '@mortise/application'
 import t, { type Test } from 'tap'
+import { applicationFolder } from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { configFile } from '../../src/config/config.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
 import { pauseWrites } from '../../src/control/pause-writes.ts'
-import { applicationFolder } from '../application-folder.ts'
 
 /** An application; `post` writes a guest, which returns 201. */
 async function running(t: Test, environment = {}) {

@@ -1,10 +1,7 @@
+import { readPendingRecords, writePendingRecord } from '@mortise/application'
 import { newId } from '@mortise/module-sdk'
 import { readTrail } from '../../src/events/audit-trail.ts'
-import {
-  importPendingRecords,
-  readPendingRecords,
-  writePendingRecord,
-} from '../../src/events/pending-records.ts'
+import { importPendingRecords } from '../../src/events/import-records.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { testOnEngines } from '../engines.ts'
 

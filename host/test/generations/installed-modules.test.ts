@@ -1,11 +1,15 @@
+import { databaseAddress, readConfig, readLockFile } from '@mortise/application'
 import pino from 'pino'
 import t from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/event-log.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
-import { readLockFile } from '../../src/modules/lock-file.ts'
-import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 
 const withTable: FixtureModule = {

@@ -1,10 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
+import { type Decision, decide, type LockedModule, readLockFile, writeLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { temporarySchema } from '../../../packages/storage/test/engines.ts'
 import { Application } from '../../src/application.ts'
-import { type Decision, decide } from '../../src/modules/decision.ts'
-import { type LockedModule, readLockFile, writeLockFile } from '../../src/modules/lock-file.ts'
-import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 
 /** Counts what its handler, its jobs, its schedule and its contract have done. */
 const shelf: FixtureModule = {

@@ -1,6 +1,10 @@
 import t from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 const bytes = [0x89, 0x50, 0x00, 0xff]
 

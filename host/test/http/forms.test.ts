@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 const MOST = 700_000
 

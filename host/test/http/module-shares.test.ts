@@ -4,8 +4,12 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 const quick: FixtureModule = {
   manifest: { id: 'quick', routes: ['GET /quick'] },

@@ -1,8 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  uninstall,
+} from '../../../packages/application/test/application-folder.ts'
 import { temporarySchema } from '../../../packages/storage/test/engines.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, type FixtureModule, install, uninstall } from '../application-folder.ts'
 
 /** Emits a visit with each request. */
 const door: FixtureModule = {

@@ -3,17 +3,16 @@ import { once } from 'node:events'
 import { rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { decide, emptyLockFile, type LockedModule, readLockFile, writeLockFile } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { callRunningHost } from '../../src/control/call-running-host.ts'
-import { decide } from '../../src/modules/decision.ts'
-import { emptyLockFile, type LockedModule, readLockFile, writeLockFile } from '../../src/modules/lock-file.ts'
 import {
   applicationFolder,
   type FixtureModule,
   install,
   oneRoute,
   temporaryFolder,
-} from '../application-folder.ts'
+} from '../../../packages/application/test/application-folder.ts'
+import { callRunningHost } from '../../src/control/call-running-host.ts'
 
 /** Runs a host that owns its process; returns its URL once it serves. */
 async function startProcess(t: Test, directory: string): Promise<{ url: string; child: ChildProcess }> {

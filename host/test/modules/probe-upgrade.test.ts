@@ -1,8 +1,13 @@
+import { readConfig } from '@mortise/application'
 import t, { type Test } from 'tap'
-import { readConfig } from '../../src/config/config.ts'
 import { type ProbeOptions, probe } from '../../src/generations/run-probe.ts'
 import '../built-children.ts'
-import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
+import {
+  applicationFolder,
+  type FixtureModule,
+  modulePackage,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 
 async function probeAll(t: Test, modules: FixtureModule[], options: ProbeOptions = {}) {
   const config = await readConfig(await applicationFolder(t), {})

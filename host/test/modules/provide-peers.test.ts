@@ -2,8 +2,8 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Problem } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
+import { modulePackage, temporaryFolder } from '../../../packages/application/test/application-folder.ts'
 import { loadPlugin } from '../../src/modules/load-plugin.ts'
-import { modulePackage, temporaryFolder } from '../application-folder.ts'
 
 /** The plugin of a module is a function here; what it carries is looked at. */
 type Carrier = { readonly own: Record<string, unknown> }

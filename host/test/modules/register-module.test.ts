@@ -1,15 +1,19 @@
 import { join } from 'node:path'
+import { readConfig, readPackage, tokenIssuers } from '@mortise/application'
 import t from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  modulePackage,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { readConfig, tokenIssuers } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/event-log.ts'
 import { createHost } from '../../src/generations/create-host.ts'
 import { inContractOrder } from '../../src/modules/contract-registry.ts'
 import { loadPlugin } from '../../src/modules/load-plugin.ts'
 import { migrateHost } from '../../src/modules/migrate-host.ts'
-import { readPackage } from '../../src/modules/read-package.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
 
 const config = await readConfig(await applicationFolder(t), {})
 const storage = await openStorage({

@@ -2,17 +2,26 @@ import type { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import {
+  databaseAddress,
+  readConfig,
+  readLockFile,
+  storeDirectory,
+  writeLockFile,
+} from '@mortise/application'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
-import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/event-log.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
-import { readLockFile, storeDirectory, writeLockFile } from '../../src/modules/lock-file.ts'
 import { OpenTelemetry } from '../../src/telemetry/open-telemetry.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 // What a process keeps of generations that are over.
 

@@ -1,17 +1,22 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Config } from '@mortise/application'
 import { sql } from '@mortise/module-sdk'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
 import { mintApplicationToken } from '../../src/callers/mint-token.ts'
-import type { Config } from '../../src/config/config.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { RateLimits, WINDOW } from '../../src/http/limits/window-counter.ts'
 import { addressLimit } from '../../src/requests/apply-rate-limits.ts'
-import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 import { testOnPostgres } from '../engines.ts'
 
 /** A route that returns whom it is for, and one that makes a guest of whom it is for, unless it is asked to fail. */

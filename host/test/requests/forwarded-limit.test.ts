@@ -1,8 +1,12 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 /** A route whose response begins and does not end. */
 const endless: FixtureModule = {

@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
+import {
+  applicationFolder,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { applicationFolder, install, oneRoute } from '../application-folder.ts'
 import { openBrowser, noBrowser as skip } from '../open-browser.ts'
 
 t.test('a browser shows the routes of what is installed, and sends requests', { skip }, async (t) => {

@@ -2,10 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  install,
+  oneRoute,
+  uninstall,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
 import { mintApplicationToken } from '../../src/callers/mint-token.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
-import { applicationFolder, install, oneRoute, uninstall } from '../application-folder.ts'
 import { testOnPostgres } from '../engines.ts'
 
 async function running(t: Test, config: object = {}, ...modules: Parameters<typeof install>[2][]) {

@@ -3,12 +3,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { OpenTelemetry } from '../../src/telemetry/open-telemetry.ts'
 import { tracing as tracingPlugin } from '../../src/telemetry/trace-requests.ts'
-import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 import { startCollector } from './collector.ts'
 import { loadedOfOpenTelemetry } from './loaded-packages.ts'
 

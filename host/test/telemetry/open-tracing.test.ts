@@ -1,8 +1,12 @@
 import { registerHooks } from 'node:module'
+import { ConfigError } from '@mortise/application'
 import t from 'tap'
+import {
+  applicationFolder,
+  install,
+  oneRoute,
+} from '../../../packages/application/test/application-folder.ts'
 import { Application } from '../../src/application.ts'
-import { ConfigError } from '../../src/config/settings.ts'
-import { applicationFolder, install, oneRoute } from '../application-folder.ts'
 import { loadedOfOpenTelemetry } from './loaded-packages.ts'
 
 t.test('OpenTelemetry is not loaded without a collector', async (t) => {

@@ -1,22 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { databaseAddress, moduleSettings, readNewPackage, tokenIssuers } from '@mortise/application'
 import {
-  databaseAddress,
   EventLog,
   hostMigrations,
   inContractOrder,
   loadPlugin,
   moduleMigrations,
-  moduleSettings,
   openStorage,
-  readNewPackage,
-  type Storage,
-  tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
 import type { CommandResult, CommandStreams, Event, ModulePlugin } from '@mortise/module-sdk'
 import { rememberPlaces } from '@mortise/module-sdk/unrun-steps'
+import type { Storage } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
@@ -55,7 +52,7 @@ export interface TestHostOptions {
 
 /** A real host with its own real database. It serves `inject`, without a socket. */
 export interface TestHost {
-  readonly app: FastifyInstance
+  readonly app: Awaited<ReturnType<typeof createHost>>
   readonly database: Storage
   /** All events so far, in order. */
   events(): Promise<Event[]>

@@ -1,4 +1,4 @@
-import { type Engine, engineNames, engines } from '@mortise/host'
+import { type Engine, engineNames, engines } from '@mortise/storage'
 
 export type TestEngine = Engine
 

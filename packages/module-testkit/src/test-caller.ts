@@ -1,4 +1,5 @@
-import { type Config, mintToken, ownIssuer } from '@mortise/host'
+import { type Config, ownIssuer } from '@mortise/application'
+import { mintToken } from '@mortise/host'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Config, configFile, readConfig, secretFile } from '@mortise/host'
+import { type Config, configFile, readConfig, secretFile } from '@mortise/application'
 
 /**
  * Makes an application folder like `app init` and reads it like the host, without environment

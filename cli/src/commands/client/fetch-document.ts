@@ -1,6 +1,7 @@
 import type { OpenapiDocument } from '@mortise/host'
+import { noDocument } from '@mortise/installer/failures'
 import { readAtMost } from '@mortise/module-sdk'
-import { noDocument, wrongUsage } from '../../failures/index.ts'
+import { wrongUsage } from '../../failures/usage.ts'
 
 /** The time limit for the document, redirects included, in milliseconds. */
 const TIME_LIMIT = 10_000

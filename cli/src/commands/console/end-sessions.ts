@@ -1,4 +1,4 @@
-import { consoleRefused } from '../../failures/index.ts'
+import { consoleRefused } from '@mortise/installer/failures'
 
 /**
  * Signs in with a one-time link, and ends all sessions, its own too.

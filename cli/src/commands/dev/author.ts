@@ -1,16 +1,23 @@
 import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { isServing, ModuleError, readLockFile } from '@mortise/host'
+import { isServing, readLockFile } from '@mortise/application'
+import { ModuleError } from '@mortise/host'
 import { type Application, observeModule, withLocation } from '@mortise/host/serving'
-import { explain } from '../../doctor/explain-error.ts'
-import { capitalised, changedMigration } from '../../failures/index.ts'
+import {
+  ChangedMigration,
+  type DeliverOptions,
+  deliver,
+  FolderWatch,
+  isPart,
+  specOf,
+} from '@mortise/installer'
+import { explain } from '@mortise/installer/explaining'
+import { capitalised, changedMigration } from '@mortise/installer/failures'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { writeManifest } from '../module-manifest.ts'
 import { storageFailed } from '../start.ts'
 import type { AuthorLog } from './author-log.ts'
 import { Compiler, isTypeScript } from './compiler.ts'
-import { ChangedMigration, type DeliverOptions, deliver, isPart, specOf } from './deliver.ts'
-import { FolderWatch } from './folder-watch.ts'
 
 /** An editor writes a file in several steps, within this many milliseconds. */
 const PAUSE = 25

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
-import { compilerEnded, noTypeScript } from '../../failures/index.ts'
+import { compilerEnded, noTypeScript } from '@mortise/installer/failures'
 
 export type CompilerMessage =
   | { readonly kind: 'compiling' }

@@ -3,19 +3,15 @@ import fs, { readFile, rm, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import {
-  callRunningHost,
-  controlSocket,
-  type DatabaseSchema,
-  readLockFile,
-  writeLockFile,
-} from '@mortise/host'
+import { readLockFile, writeLockFile } from '@mortise/application'
+import { callRunningHost, controlSocket } from '@mortise/host'
+import { readJournal, writeJournal } from '@mortise/installer/changes'
+import type { DatabaseSchema } from '@mortise/storage'
 import t from 'tap'
-import { readJournal, writeJournal } from '../../../src/changes/journal.ts'
+import { sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { interruptedChange } from '../../interrupted-change.ts'
 import { testApplication } from '../../run-app.ts'
 import { get, runningHost } from '../../running-host.ts'
-import { sampleTarball } from '../../sample-module.ts'
 
 t.test('a running host applies installations, replacements and removals at once', async (t) => {
   const { root, directory, run } = await testApplication(t)

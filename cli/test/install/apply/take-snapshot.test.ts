@@ -1,16 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findCorruption, readConfig, readFileContents } from '@mortise/host'
+import { readConfig } from '@mortise/application'
 import { Application } from '@mortise/host/serving'
+import { readJournal } from '@mortise/installer/changes'
+import { assertRoom } from '@mortise/installer/data'
+import { findCorruption, readFileContents } from '@mortise/storage'
 import t from 'tap'
-import { readJournal } from '../../../src/changes/journal.ts'
-import { assertRoom } from '../../../src/data/disk-room.ts'
+import { sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { killBeforeNaming } from '../../kill-before.ts'
 import { noteVersions } from '../../note-versions.ts'
 import { startApp } from '../../run-process.ts'
 import { get, runningHost } from '../../running-host.ts'
-import { sampleTarball } from '../../sample-module.ts'
 
 const snapshotsIn = (directory: string) => {
   const folder = join(directory, '.app', 'snapshots')

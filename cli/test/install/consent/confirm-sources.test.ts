@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
+import { sampleFolder, sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { app } from '../../../src/app.ts'
 import { runApp, testApplication } from '../../run-app.ts'
-import { sampleFolder, sampleTarball } from '../../sample-module.ts'
 
 /** Installs as someone at a terminal who types `reply`. */
 async function installAt(reply: string, ...argv: string[]) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleFolder } from '../../../../packages/installer/test/sample-module.ts'
 import { runOnTerminal, testApplication } from '../../run-app.ts'
-import { sampleFolder } from '../../sample-module.ts'
 
 const operates = (id: string, version = '1.0.0') => ({ id, version, manifest: { operator: true } })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleFolder } from '../../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../../run-app.ts'
-import { sampleFolder } from '../../sample-module.ts'
 
 t.test('--plan applies the plan of that digest, and no other', async (t) => {
   const { root, run } = await testApplication(t)

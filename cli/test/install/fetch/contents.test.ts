@@ -1,5 +1,5 @@
+import { checkContents } from '@mortise/installer'
 import t from 'tap'
-import { checkContents } from '../../../src/install/fetch/contents.ts'
 
 const description = (more: object) => JSON.stringify({ name: '@acme/hello', version: '1.0.0', ...more })
 

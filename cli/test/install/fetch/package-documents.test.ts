@@ -1,8 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { loadPacote, type NpmOptions, npmOptions } from '@mortise/installer'
 import { type Test, test } from 'tap'
-import { loadPacote } from '../../../src/install/fetch/npm-libraries.ts'
-import { type NpmOptions, npmOptions } from '../../../src/install/fetch/npm-options.ts'
 
 /** The options for a registry that responds so. */
 async function registryOf(

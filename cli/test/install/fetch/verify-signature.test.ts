@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import t from 'tap'
-import { fakeRegistry, type Published, published } from '../../fake-registry.ts'
+import { fakeRegistry, type Published, published } from '../../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../../run-app.ts'
-import { sampleFiles, sampleTarball } from '../../sample-module.ts'
 
 const integrityOf = (data: Buffer) => `sha512-${createHash('sha512').update(data).digest('base64')}`
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
-import { fakeRegistry, published } from '../../fake-registry.ts'
+import { fakeRegistry, published } from '../../../../packages/installer/test/fake-registry.ts'
+import { sampleFiles, sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { runApp, testApplication } from '../../run-app.ts'
-import { sampleFiles, sampleTarball } from '../../sample-module.ts'
 
 const word = (version: string, more: object = {}) =>
   published({ name: 'word', version, license: 'MIT', ...more }, { 'index.js': '' })

@@ -3,9 +3,9 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
+import { sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { app } from '../../../src/app.ts'
 import { copiesOf } from '../../run-app.ts'
-import { sampleTarball } from '../../sample-module.ts'
 
 /** A clone of an application with hello, as git brings it: no store, no history. */
 const withHello = copiesOf(async ({ root, run }) => {

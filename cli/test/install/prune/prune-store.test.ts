@@ -1,8 +1,8 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../../run-app.ts'
-import { sampleTarball } from '../../sample-module.ts'
 
 t.test('an unreadable generation is skipped with a note, and nothing is pruned then', async (t) => {
   const { root, directory, run } = await testApplication(t)

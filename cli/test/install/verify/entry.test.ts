@@ -1,9 +1,9 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { entryOf } from '@mortise/installer'
 import t from 'tap'
-import { entryOf } from '../../../src/install/verify/entry.ts'
+import { sampleFolder, sampleTarball } from '../../../../packages/installer/test/sample-module.ts'
 import { testApplication } from '../../run-app.ts'
-import { sampleFolder, sampleTarball } from '../../sample-module.ts'
 
 const entries: [json: Parameters<typeof entryOf>[0], file: string | undefined][] = [
   [{}, 'index.js'],

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { readAudit } from '../../events/pending-records.ts'
+import { readAudit } from '../../events/import-records.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Imports the pending records of the application folder, and returns the newest records. */

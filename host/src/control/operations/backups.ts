@@ -1,6 +1,6 @@
+import { isMigrated } from '@mortise/application'
 import { DatabaseError } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
-import { isMigrated } from '../../config/database-id.ts'
 import {
   backupTimes,
   claimBackup as claim,

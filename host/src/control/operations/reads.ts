@@ -1,6 +1,5 @@
+import { type Config, readPlace, tokenIssuers } from '@mortise/application'
 import { currentTime } from '@mortise/module-sdk/current-time'
-import { type Config, tokenIssuers } from '../../config/config.ts'
-import { readPlace } from '../../config/database-place.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
 import type { OpenapiDocument } from '../../routes/openapi-document.ts'
 import { gauge, mergeFamilies } from '../../telemetry/prometheus-format.ts'

@@ -1,4 +1,4 @@
-import { isServing } from '../../modules/module-state.ts'
+import { isServing } from '@mortise/application'
 import type { ApplicationState } from '../application-state.ts'
 import { askHost } from '../ask-host.ts'
 import { controlSocket } from '../control-socket.ts'

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
-import { withoutEnvFile } from '../../config/env-file.ts'
+import { withoutEnvFile } from '@mortise/application'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { HandedConnections } from './handed-connections.ts'
 import { HeartbeatMonitor } from './heartbeat-monitor.ts'

@@ -1,5 +1,5 @@
+import type { Config } from '@mortise/application'
 import { LRUCache } from 'lru-cache'
-import type { Config } from '../../config/config.ts'
 import { counter, type MetricFamily } from '../../telemetry/prometheus-format.ts'
 
 /** Limits in bytes count request bodies. */

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { StreamReader } from '../../../../packages/api-event/test/event/stream-reader.ts'
+import { applicationFolder, install } from '../../../../packages/application/test/application-folder.ts'
 import { Application } from '../../../src/application.ts'
 import { mintToken } from '../../../src/callers/mint-token.ts'
 import { callRunningHost } from '../../../src/control/call-running-host.ts'
-import { applicationFolder, install } from '../../application-folder.ts'
 
 /** Responses that stay open, of each kind. */
 const door = {

@@ -2,10 +2,15 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { StreamReader } from '../../../../packages/api-event/test/event/stream-reader.ts'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  temporaryFolder,
+} from '../../../../packages/application/test/application-folder.ts'
 import { temporarySchema } from '../../../../packages/storage/test/engines.ts'
 import { Application } from '../../../src/application.ts'
 import { mintToken } from '../../../src/callers/mint-token.ts'
-import { applicationFolder, type FixtureModule, install, temporaryFolder } from '../../application-folder.ts'
 
 /** Emits two types of events for its caller, and streams one of them. */
 const door = (version: string): FixtureModule => ({

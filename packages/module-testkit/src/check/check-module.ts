@@ -1,14 +1,8 @@
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
-import {
-  inTemporaryFolder,
-  ManifestError,
-  ModuleError,
-  type ModulePackage,
-  probe,
-  readNewPackage,
-  readText,
-} from '@mortise/host'
+import { inTemporaryFolder, ManifestError, type ModulePackage, readNewPackage } from '@mortise/application'
+import { ModuleError, probe } from '@mortise/host'
+import { readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { temporarySchema } from '../temporary-schema.ts'
 import { testConfig } from '../test-config.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { databaseAddress, type Inspect, openStorage } from '@mortise/host'
+import { databaseAddress } from '@mortise/application'
+import { type Inspect, openStorage } from '@mortise/host'
 import { fuzz } from './rules/fuzz.ts'
 import { untriedTypes } from './rules/handlers.ts'
 import {

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inTemporaryFolder } from '@mortise/host'
+import { inTemporaryFolder } from '@mortise/application'
 import { Figures } from './figures.ts'
 import { ownSchema } from './own-schema.ts'
 import { type Engine, type Extent, isSlice, Round } from './round.ts'

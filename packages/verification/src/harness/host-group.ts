@@ -1,6 +1,7 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callRunningHost, configFile, mintToken, readLockFile, writeLockFile } from '@mortise/host'
+import { configFile, readLockFile, writeLockFile } from '@mortise/application'
+import { callRunningHost, mintToken } from '@mortise/host'
 import { bearer, Caller } from './caller.ts'
 import { KillableHost } from './killable-host.ts'
 import { type PreparedApplication, prepareApplication } from './prepare-application.ts'

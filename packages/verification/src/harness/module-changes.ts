@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile, readLockFile } from '@mortise/host'
+import { configFile, readLockFile } from '@mortise/application'
 import type { Reply } from './caller.ts'
 import { type Fault, writeChangingModule } from './changing-module.ts'
 import type { Random } from './random.ts'

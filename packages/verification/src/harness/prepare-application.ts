@@ -14,7 +14,7 @@ import {
   storedModule,
   writeIdentity,
   writeLockFile,
-} from '@mortise/host'
+} from '@mortise/application'
 
 export interface PreparedApplication {
   /** The issuer of the JWTs that the application accepts. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { configFile, secretFile } from '@mortise/host'
+import { configFile, secretFile } from '@mortise/application'
 import { bearer, Caller } from './caller.ts'
 import { mintUsers } from './mint-users.ts'
 import { Random } from './random.ts'

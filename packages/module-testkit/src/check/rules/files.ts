@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { engineNames, firstError, type ModulePackage, moduleMigrations, readMigrations } from '@mortise/host'
+import { firstError, type ModulePackage } from '@mortise/application'
+import { moduleMigrations } from '@mortise/host'
+import { engineNames, readMigrations } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { Found, Rule } from '../world/finding.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { inTemporaryFolder, openStorage } from '@mortise/host'
+import { inTemporaryFolder } from '@mortise/application'
+import { openStorage } from '@mortise/host'
 import {
   type Database,
   identifier,

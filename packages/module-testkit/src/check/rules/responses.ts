@@ -1,4 +1,4 @@
-import { firstError } from '@mortise/host'
+import { firstError } from '@mortise/application'
 import type { TSchema } from '@sinclair/typebox'
 import { type Exchange, isSuccess } from '../world/exchange.ts'
 import type { Found, Rule } from '../world/finding.ts'

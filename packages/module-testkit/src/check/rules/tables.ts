@@ -1,12 +1,7 @@
 import { relative } from 'node:path'
-import {
-  type AppliedMigration,
-  engines,
-  hostMigrations,
-  moduleMigrations,
-  readMigrations,
-} from '@mortise/host'
+import { hostMigrations, moduleMigrations } from '@mortise/host'
 import { byEngine, sql } from '@mortise/module-sdk'
+import { type AppliedMigration, engines, readMigrations } from '@mortise/storage'
 import type { Found, Rule } from '../world/finding.ts'
 import type { World } from '../world/world.ts'
 import { lostRows } from './lost-rows.ts'

@@ -1,4 +1,4 @@
-import { firstError } from '@mortise/host'
+import { firstError } from '@mortise/application'
 import type { TSchema } from '@sinclair/typebox'
 import fc, { type Arbitrary } from 'fast-check'
 

@@ -1,3 +1,4 @@
+import { tokenIssuers } from '@mortise/application'
 import {
   type ActiveModule,
   EventLog,
@@ -5,11 +6,10 @@ import {
   inContractOrder,
   migrateHost,
   moduleMigrations,
-  type Storage,
-  tokenIssuers,
 } from '@mortise/host'
 import { createHost, createLogger, createTokenVerifier } from '@mortise/host/serving'
 import { declarationOf } from '@mortise/module-sdk/host'
+import type { Storage } from '@mortise/storage'
 import { stepsOfRequest } from '../watch/seen.ts'
 import { watchStorage } from '../watch/watch-storage.ts'
 import { CANARY } from './canaries.ts'

@@ -1,5 +1,5 @@
-import type { Storage } from '@mortise/host'
 import { byEngine, identifier, sql } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
 
 /** The tables of a module, in forms to compare. */
 export class OwnTables {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Config, Storage } from '@mortise/host'
+import type { Config } from '@mortise/application'
 import type { EventSchemas } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'

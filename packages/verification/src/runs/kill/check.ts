@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
 import type { Application } from '@mortise/host/serving'
 import { copy, type Prepared } from './commands.ts'
 import { digestOf, type Observation, observe, observeServed, readRows, steadyPaths } from './observe.ts'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fakeRegistry } from '../../../../../cli/test/fake-registry.ts'
+import { fakeRegistry } from '../../../../installer/test/fake-registry.ts'
 import { defineRun } from '../../harness/define-run.ts'
 import { whyNoStrace } from '../../harness/strace.ts'
 import { Checkers } from './check-worker.ts'

@@ -1,5 +1,5 @@
 import { hostVersion } from '@mortise/host'
-import { type Published, published } from '../../../../../cli/test/fake-registry.ts'
+import { type Published, published } from '../../../../installer/test/fake-registry.ts'
 
 /**
  * A module with a table and an npm dependency. Version 2 adds a column, with a down migration, and

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile, mintToken } from '@mortise/host'
+import { configFile } from '@mortise/application'
+import { mintToken } from '@mortise/host'
 import { Application } from '@mortise/host/serving'
 import SqliteDatabase from 'better-sqlite3'
 import { Client } from 'pg'

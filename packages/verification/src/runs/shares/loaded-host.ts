@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile } from '@mortise/host'
+import { configFile } from '@mortise/application'
 import { bearer, type Headers } from '../../harness/caller.ts'
 import { Child } from '../../harness/child.ts'
 import { hostServer } from '../../harness/host-group.ts'

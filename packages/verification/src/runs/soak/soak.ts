@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/application'
+import { type ApplicationState, callRunningHost } from '@mortise/host'
 import { type App, type Ended, mustRun, runApp, startHost } from '../../harness/app.ts'
 import { Caller } from '../../harness/caller.ts'
 import { defineRun } from '../../harness/define-run.ts'

@@ -1,0 +1,2 @@
+export { escaped } from './foreign-text.ts'
+export type { Reporter } from './reporter.ts'

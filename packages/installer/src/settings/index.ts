@@ -1,0 +1,5 @@
+export { allSettings, findWritten } from './find-settings.ts'
+export { hostVariables, noteOverridden } from './host-variables.ts'
+export { type Rotation, rotateSecret } from './rotate-secret.ts'
+export type { Setting, SettingsOwner } from './setting.ts'
+export { pendingSettings, type SettingState, settingState } from './setting-state.ts'

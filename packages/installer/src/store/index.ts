@@ -1,0 +1,8 @@
+export { sizeOf } from './format-bytes.ts'
+export { assertIntact } from './host-package.ts'
+export { installedId, whyIdle } from './installed-packages.ts'
+export { type InstalledState, installedStates, isServed, stateText } from './installed-state.ts'
+export { indexedNames, indexedPackage } from './module-index.ts'
+export { type Measurement, type ModuleUsage, moduleUsage } from './module-usage.ts'
+export { readPackageJson } from './package-json.ts'
+export { whileBackingUp } from './staging.ts'
