@@ -51,13 +51,15 @@ export async function prepareApplication(
       ? wanted
       : dirname(fileURLToPath(import.meta.resolve(`${wanted}/package.json`)))
     const { name, version, manifest, directory: from } = await readPackage(source)
-    const module = { package: name, version, spec: from, integrity: 'none', enabled: true }
+    const module = { package: name, version, spec: from, enabled: true }
     const published = ['package.json', 'dist', manifest.migrations, manifest.config]
     const staged = join(directory, 'staged', manifest.id)
     for (const path of published) {
       if (typeof path === 'string') await cp(join(from, path), join(staged, path), { recursive: true })
     }
-    const lockedModule = { ...module, tree: await hashTree(staged) }
+    // No tarball is installed here: the hash of the files stands for its own.
+    const tree = await hashTree(staged)
+    const lockedModule = { ...module, integrity: tree, tree }
     await rename(staged, storedModule(directory, lockedModule))
     locked[manifest.id] = lockedModule
   }
