@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { sql } from '@mortise/module-sdk'
+import { DatabaseError, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import type { Test } from 'tap'
 import { type OpenOptions, openStorage } from '../src/open-storage.ts'
@@ -24,12 +24,12 @@ export async function temporaryStorage(
   return Object.assign(storage, { file })
 }
 
-/** A connection to a database in memory, with this schema. */
 /** Nothing of it is on a disk. */
 export class MemoryConnection extends Connection {
   override async sync(): Promise<void> {}
 }
 
+/** A connection to a database in memory, with this schema. */
 export function memoryConnection(t: Test, schema: string): Connection {
   const database = new SqliteDatabase(':memory:')
   t.teardown(() => database.close())
@@ -46,3 +46,9 @@ export const SCHEMA = `
 
 export const insertItem = (id: number, name: string, quantity = 1) =>
   sql`INSERT INTO item (id, name, quantity) VALUES (${id}, ${name}, ${quantity})`
+
+/** The error of a statement that waits for another process. */
+export const locked = () =>
+  new DatabaseError('busy', 'database is locked', {
+    cause: Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' }),
+  })

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { BrokenStorageError } from '../../src/port/errors.ts'
 import { Connection } from '../../src/sqlite/connection.ts'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
-import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
+import { insertItem, locked, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
 /** A connection that counts its COMMITs, and can be made to fail them or to find the lock taken. */
 class ObservedConnection extends Connection {
@@ -327,7 +327,7 @@ t.test('a lock that stays taken fails one group, not the next', async (t) => {
   t.intercept(performance, 'now', { value: () => now() + passed })
   connection.onBegin = () => {
     passed += 60_000
-    throw new DatabaseError('busy', 'locked')
+    throw locked()
   }
   t.strictSame(await outcomes([1, 2].map((id) => commit.transaction(insert(id)))), ['busy', 'busy'])
   connection.onBegin = () => {}
@@ -341,7 +341,7 @@ t.test('an abort reaches a group that waits for the lock', async (t) => {
   connection.onBegin = () => {
     connection.onBegin = () => {}
     commit.abort(error)
-    throw new DatabaseError('busy', 'locked')
+    throw locked()
   }
   await t.rejects(commit.transaction(insert(1)), error)
   t.equal(connection.commits, 0)

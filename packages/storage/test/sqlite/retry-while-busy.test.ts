@@ -1,19 +1,20 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import t from 'tap'
 import { retryWhileBusy } from '../../src/sqlite/connection.ts'
+import { locked } from '../temporary-storage.ts'
 
 t.test('runs again while busy', async (t) => {
   let attempts = 0
   const result = await retryWhileBusy(() => {
     attempts++
-    if (attempts < 3) throw new DatabaseError('busy', 'locked')
+    if (attempts < 3) throw locked()
     return 'done'
   })
   t.strictSame([result, attempts], ['done', 3])
 })
 
 t.test('stops after its time limit, and at once on any other error', async (t) => {
-  const busy = new DatabaseError('busy', 'locked')
+  const busy = locked()
   await t.rejects(
     retryWhileBusy(() => {
       throw busy
