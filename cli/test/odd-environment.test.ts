@@ -146,8 +146,8 @@ async function deliveriesInOrder(
   const all = ['event_ch', 'event_Cz', 'event_a', 'event_B', 'event_I', 'event_i', 'event_-']
   for (const [at, event] of all.entries())
     await execute(
-      `INSERT INTO webhook_delivery (webhook, id, type, subject, position, body, state, attempts, created_at, ended_at)
-       VALUES ('${id}', '${event}', 'cart.emptied', 'a', ${at}, '{}', 'delivered', 1, 1, 9999999999999)`,
+      `INSERT INTO webhook_delivery (webhook, id, type, subject, position, body, of_others, state, attempts, created_at, ended_at)
+       VALUES ('${id}', '${event}', 'cart.emptied', 'a', ${at}, '{}', 0, 'delivered', 1, ${Date.now()}, ${Date.now()})`,
     )
   const { data } = JSON.parse(await send(`/webhook/${id}/delivery?limit=100`))
   const listed = data.map((one: { id: string }) => one.id).filter((one: string) => all.includes(one))
