@@ -15,49 +15,42 @@ const inOrder = (inside, folders) =>
     )
 
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
+/** Of our packages, `place` imports only those below it. */
+const importsOnly = (name, comment, place, ...below) =>
+  rule(
+    name,
+    comment,
+    { path: `^${place}/` },
+    { path: ofWorkspaces, pathNot: `^(${[place, ...below].join('|')})/` },
+  )
+const [sdk, storage, application] = ['packages/module-sdk', 'packages/storage', 'packages/application']
+
 /** The types of the contracts that a module provides. */
 const contract = '^packages/(?:api|web)-[^/]+/(src|dist)/contract\\.'
 
 export default {
   forbidden: [
-    rule(
-      'sdk-imports-nobody',
-      'The SDK stands at the bottom.',
-      { path: '^packages/module-sdk/' },
-      { path: ofWorkspaces, pathNot: '^packages/module-sdk/' },
-    ),
-    rule(
-      'storage-imports-the-sdk-only',
-      'Storage knows no host.',
-      { path: '^packages/storage/' },
-      { path: ofWorkspaces, pathNot: '^packages/(storage|module-sdk)/' },
-    ),
-    rule(
+    importsOnly('sdk-imports-nobody', 'The SDK stands at the bottom.', sdk),
+    importsOnly('storage-imports-the-sdk-only', 'Storage knows no host.', storage, sdk),
+    importsOnly(
       'application-imports-storage-and-sdk-only',
       'The folder of an application knows no host.',
-      { path: '^packages/application/' },
-      { path: ofWorkspaces, pathNot: '^packages/(application|storage|module-sdk)/' },
+      ...[application, storage, sdk],
     ),
-    rule(
+    importsOnly(
       'host-imports-application-storage-and-sdk-only',
       'The host knows no module and no installer.',
-      { path: '^host/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(application|storage|module-sdk))/' },
+      ...['host', application, storage, sdk],
     ),
-    rule(
+    importsOnly(
       'installer-imports-host-application-storage-and-sdk-only',
       'The installer knows no command and no module.',
-      { path: '^packages/installer/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(installer|application|storage|module-sdk))/' },
+      ...['packages/installer', 'host', application, storage, sdk],
     ),
-    rule(
+    importsOnly(
       'cli-imports-what-is-below-it',
       'The command knows no module.',
-      { path: '^cli/' },
-      {
-        path: ofWorkspaces,
-        pathNot: '^(cli|host|packages/(installer|application|storage|module-sdk|module-testkit))/',
-      },
+      ...['cli', 'packages/installer', 'host', application, storage, sdk, 'packages/module-testkit'],
     ),
     rule(
       'cli-imports-types-of-the-test-kit',
@@ -83,11 +76,10 @@ export default {
       { path: '^packages/((?:api|web)-[^/]+)/src/' },
       { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
-    rule(
+    importsOnly(
       'testkit-imports-host-application-and-sdk-only',
       'The test kit knows no module.',
-      { path: '^packages/module-testkit/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|application|storage|module-sdk))/' },
+      ...['packages/module-testkit', 'host', application, storage, sdk],
     ),
     rule(
       'no-insides-of-others',
